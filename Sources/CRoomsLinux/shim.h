@@ -1,0 +1,61 @@
+#pragma once
+/* What Swift's Glibc module leaves out: Linux-only headers, and GNU extensions (that module is built without _GNU_SOURCE,
+   and defining it here would change the types of connect and bind). Prototypes of the latter are written out by hand. */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/statfs.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern int pipe2(int *_Nonnull ends, int flags);
+extern int accept4(int socket, void *_Nullable address, socklen_t *_Nullable length, int flags);
+extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
+
+/* pthread_t belongs to whichever C module named it first; an integer does not. */
+static inline int shim_thread_start(
+    uintptr_t *_Nonnull thread, const char *_Nonnull name, size_t stack,
+    void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nullable argument) {
+    pthread_attr_t attributes;
+    pthread_t started;
+    pthread_attr_init(&attributes);
+    if (stack) pthread_attr_setstacksize(&attributes, stack);
+    int result = pthread_create(&started, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    if (result == 0) {
+        pthread_setname_np(started, name);
+        *thread = (uintptr_t)started;
+    }
+    return result;
+}
+static inline int shim_thread_join(uintptr_t thread) { return pthread_join((pthread_t)thread, (void **)0); }
+static inline uintptr_t shim_thread_self(void) { return (uintptr_t)pthread_self(); }
+/* Variadic. */
+static inline int shim_set_dumpable(int value) { return prctl(PR_SET_DUMPABLE, value, 0, 0, 0); }
+/* epoll_data is a union; only its 64-bit member is used here. */
+static inline struct epoll_event shim_epoll_event(uint32_t events, uint64_t data) {
+    struct epoll_event event;
+    event.events = events;
+    event.data.u64 = data;
+    return event;
+}
+static inline uint64_t shim_epoll_data(const struct epoll_event *_Nonnull event) { return event->data.u64; }
+/* Function-like macros. */
+static inline int shim_exited(int status) { return WIFEXITED(status); }
+static inline int shim_exit_status(int status) { return WEXITSTATUS(status); }
+static inline int shim_term_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+static inline int shim_is_regular(mode_t mode) { return S_ISREG(mode); }
+static inline int shim_is_directory(mode_t mode) { return S_ISDIR(mode); }
+static inline int shim_is_socket(mode_t mode) { return S_ISSOCK(mode); }

@@ -1,0 +1,62 @@
+/// A name from outside (room, event, epoch, header value, key, path), compared and hashed as bytes.
+///
+/// Never a `String`: two names that differ only in composed and decomposed accents are equal as strings, and CR LF is
+/// one `Character`.
+package struct ByteString: Hashable, Sendable, Comparable, ExpressibleByStringLiteral {
+    package var bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package init(copying buffer: UnsafeRawBufferPointer) {
+        bytes = [UInt8](buffer)
+    }
+
+    package init(_ string: String) {
+        bytes = [UInt8](string.utf8)
+    }
+
+    package init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    package static let empty = ByteString([])
+
+    package var isEmpty: Bool { bytes.isEmpty }
+    package var count: Int { bytes.count }
+
+    /// The bytes as text; what is not UTF-8 becomes U+FFFD.
+    ///
+    /// For APIs that want a `String`, never to compare.
+    package var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    package static func == (left: ByteString, right: ByteString) -> Bool { left.bytes == right.bytes }
+
+    package static func < (left: ByteString, right: ByteString) -> Bool {
+        left.bytes.lexicographicallyPrecedes(right.bytes)
+    }
+
+    package func equals(_ buffer: UnsafeRawBufferPointer) -> Bool {
+        bytes.count == buffer.count && bytes.elementsEqual(buffer)
+    }
+
+    package func hasPrefix(_ prefix: ByteString) -> Bool {
+        bytes.starts(with: prefix.bytes)
+    }
+}
+
+extension ByteString: CustomStringConvertible {
+    /// Text for people: control characters and what is not UTF-8 are escaped, the rest stands as it is.
+    package var description: String {
+        var text = ""
+        for scalar in string.unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7f || (0x80...0x9f).contains(scalar.value) {
+                text += "\\x" + String(scalar.value, radix: 16)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,156 @@
+/// Base64 of RFC 4648: standard with padding, and the URL form without.
+package enum Base64 {
+    private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let url = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        var text = encode(bytes, alphabet: standard)
+        while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
+        return text
+    }
+
+    package static func encodeURL(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        encode(bytes, alphabet: url)
+    }
+
+    /// Nil unless `text` is exactly what `encode` writes (padding may be left out; no white space, no stray bits).
+    package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        decode(text, sixtyThird: UInt8(ascii: "+"), sixtyFourth: UInt8(ascii: "/"))
+    }
+
+    package static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        decode(text, sixtyThird: UInt8(ascii: "-"), sixtyFourth: UInt8(ascii: "_"))
+    }
+
+    private static func encode(_ bytes: some Sequence<UInt8>, alphabet: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.underestimatedCount + 2) / 3 * 4)
+        var bits: UInt32 = 0
+        var count: UInt32 = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> count & 63)])
+            }
+            bits &= 1 << count - 1
+        }
+        if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
+        return text
+    }
+
+    private static func decode(_ text: some Sequence<UInt8>, sixtyThird: UInt8, sixtyFourth: UInt8) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.underestimatedCount / 4 * 3)
+        var bits: UInt32 = 0
+        var count: UInt32 = 0
+        var digits = 0
+        var padding = 0
+        for character in text {
+            if character == UInt8(ascii: "=") {
+                padding += 1
+                continue
+            }
+            guard padding == 0, let value = value(of: character, sixtyThird, sixtyFourth) else { return nil }
+            digits += 1
+            bits = bits << 6 | value
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+                bits &= 1 << count - 1
+            }
+        }
+        guard digits % 4 != 1, bits == 0, padding == 0 || (digits + padding) % 4 == 0, padding < 3 else { return nil }
+        return bytes
+    }
+
+    private static func value(of character: UInt8, _ sixtyThird: UInt8, _ sixtyFourth: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
+        case sixtyThird: 62
+        case sixtyFourth: 63
+        default: nil
+        }
+    }
+}
+
+/// Base32 of RFC 4648 in lower case without padding, for identifiers.
+package enum Base32 {
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        var bits: UInt32 = 0
+        var count: UInt32 = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 5 {
+                count -= 5
+                text.append(alphabet[Int(bits >> count & 31)])
+            }
+            bits &= 1 << count - 1
+        }
+        if count > 0 { text.append(alphabet[Int(bits << (5 - count) & 31)]) }
+        return text
+    }
+}
+
+/// CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes a step.
+///
+/// Check value: E3069283 over "123456789".
+package struct Checksum: Sendable {
+    private static let tables: [[UInt32]] = {
+        var tables = [[UInt32]](repeating: [UInt32](repeating: 0, count: 256), count: 8)
+        for index in 0..<256 {
+            var value = UInt32(index)
+            for _ in 0..<8 { value = value & 1 != 0 ? value >> 1 ^ 0x82f6_3b78 : value >> 1 }
+            tables[0][index] = value
+        }
+        for index in 0..<256 {
+            for slice in 1..<8 {
+                let previous = tables[slice - 1][index]
+                tables[slice][index] = previous >> 8 ^ tables[0][Int(previous & 255)]
+            }
+        }
+        return tables
+    }()
+
+    private static let flat: [UInt32] = tables.flatMap { $0 }
+
+    private var state: UInt32 = .max
+
+    package init() {}
+
+    package var value: UInt32 { ~state }
+
+    package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        var state = state
+        var index = 0
+        Self.flat.withUnsafeBufferPointer { table in
+            while index &+ 8 <= bytes.count {
+                let word =
+                    UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) ^ UInt64(state)
+                state =
+                    table[1792 &+ Int(word & 255)] ^ table[1536 &+ Int(word >> 8 & 255)]
+                    ^ table[1280 &+ Int(word >> 16 & 255)] ^ table[1024 &+ Int(word >> 24 & 255)]
+                    ^ table[768 &+ Int(word >> 32 & 255)] ^ table[512 &+ Int(word >> 40 & 255)]
+                    ^ table[256 &+ Int(word >> 48 & 255)] ^ table[Int(word >> 56)]
+                index &+= 8
+            }
+            while index < bytes.count {
+                state = state >> 8 ^ table[Int((state ^ UInt32(bytes[index])) & 255)]
+                index &+= 1
+            }
+        }
+        self.state = state
+    }
+
+    package mutating func add(_ number: UInt64) {
+        withUnsafeBytes(of: number.littleEndian) { add($0) }
+    }
+}
