@@ -1,0 +1,46 @@
+internal import RoomsRuntime
+
+/// What takes a seq in a room.
+package enum RecordBody: Sendable {
+    case event(EventRecord)
+    case gap(Gap, at: Int64)
+}
+
+/// A committed record on its way to one endpoint.
+package struct PendingDelivery: Sendable {
+    package var row: RowID
+    package var lane: Lane
+    package var room: RoomKey
+    /// Counts the room's committed records from 1, the same for all endpoints.
+    package var seq: Int64
+    package var body: RecordBody
+
+    package init(row: RowID, lane: Lane, room: RoomKey, seq: Int64, body: RecordBody) {
+        self.row = row
+        self.lane = lane
+        self.room = room
+        self.seq = seq
+        self.body = body
+    }
+
+    /// What it holds in memory, roughly.
+    package var bytes: Int {
+        switch body {
+        case .event(let event): event.payload.count + 256
+        case .gap: 256
+        }
+    }
+}
+
+/// An endpoint accepted everything of a lane up to and including this record.
+package struct Settlement: Sendable {
+    package var lane: Lane
+    package var row: RowID
+    package var seq: Int64
+
+    package init(lane: Lane, row: RowID, seq: Int64) {
+        self.lane = lane
+        self.row = row
+        self.seq = seq
+    }
+}

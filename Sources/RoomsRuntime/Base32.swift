@@ -1,0 +1,21 @@
+/// Base32 of RFC 4648 in lower case without padding, for identifiers.
+package enum Base32 {
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        var bits: UInt32 = 0
+        var count: UInt32 = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 5 {
+                count -= 5
+                text.append(alphabet[Int(bits >> count & 31)])
+            }
+            bits &= 1 << count - 1
+        }
+        if count > 0 { text.append(alphabet[Int(bits << (5 - count) & 31)]) }
+        return text
+    }
+}
