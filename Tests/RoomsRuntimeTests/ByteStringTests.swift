@@ -1,0 +1,39 @@
+import RoomsRuntime
+import Testing
+
+@Suite struct ByteStringTests {
+    @Test func `names that differ only in how accents are composed are two names`() {
+        let composed = ByteString("caf\u{e9}")
+        let decomposed = ByteString("cafe\u{301}")
+        #expect("caf\u{e9}" == "cafe\u{301}")
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+        #expect(composed > decomposed)
+    }
+
+    @Test func `a description escapes what could forge a line`() {
+        #expect(ByteString("a\r\nb\u{1b}[0m\u{85}").description == "a\\xd\\xab\\x1b[0m\\x85")
+        #expect(ByteString([0x61, 0xff]).description == "a\u{fffd}")
+    }
+
+    @Test func `a payload is the bytes it was made of, and equal by them`() {
+        let bytes = [UInt8](0...255)
+        #expect(Payload(bytes).array == bytes)
+        #expect(bytes.withUnsafeBytes { Payload(copying: $0) } == Payload(bytes))
+        #expect(Payload(bytes) != Payload(bytes.reversed()))
+        #expect(Payload.empty.array == [])
+    }
+
+    @Test func `a secret does not show`() {
+        let secret = Secret("hunter2")
+        var dumped = ""
+        dump(["key": secret], to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), String(describing: [secret]), dumped] {
+            #expect(!text.contains("hunter") && !text.contains("104"))
+            #expect(text.contains("<redacted>"))
+        }
+        #expect(secret.matches(Array("hunter2".utf8)))
+        #expect(!secret.matches(Array("hunter3".utf8)))
+        #expect(!secret.matches(Array("hunter".utf8)))
+    }
+}

@@ -1,0 +1,44 @@
+import RoomsRuntime
+import Testing
+
+@Suite struct EncodingTests {
+    /// RFC 4648 section 10, and bytes that need the two alphabets.
+    @Test(arguments: [
+        ("", "", ""), ("f", "Zg==", "my"), ("fo", "Zm8=", "mzxq"), ("foo", "Zm9v", "mzxw6"),
+        ("foob", "Zm9vYg==", "mzxw6yq"),
+        ("fooba", "Zm9vYmE=", "mzxw6ytb"), ("foobar", "Zm9vYmFy", "mzxw6ytboi"),
+    ])
+    func `the vectors of RFC 4648`(plain: String, base64: String, base32: String) {
+        #expect(Base64.encode(Array(plain.utf8)) == Array(base64.utf8))
+        #expect(Base64.decode(Array(base64.utf8)) == Array(plain.utf8))
+        #expect(Base64.decode(Array(base64.utf8.filter { $0 != UInt8(ascii: "=") })) == Array(plain.utf8))
+        #expect(Base32.encode(Array(plain.utf8)) == Array(base32.utf8))
+    }
+
+    @Test func `every byte comes back in both alphabets`() {
+        let bytes = [UInt8](0...255) + [0xfb, 0xff, 0xfe]
+        #expect(Base64.decode(Base64.encode(bytes)) == bytes)
+        #expect(Base64.decodeURL(Base64.encodeURL(bytes)) == bytes)
+        #expect(Base64.encode([0xfb, 0xff]) == Array("+/8=".utf8))
+        #expect(Base64.encodeURL([0xfb, 0xff]) == Array("-_8".utf8))
+    }
+
+    @Test(arguments: ["Z", "Zg=", "Zg===", "Zh==", "Zg==Zg==", "Z g=", "Zg\n", "=", "Z===", "-_8"])
+    func `what encode never writes is refused`(text: String) {
+        #expect(Base64.decode(Array(text.utf8)) == nil)
+    }
+
+    @Test func `the check value of CRC-32C, in one piece and in many`() {
+        let digits = Array("123456789".utf8)
+        var whole = Checksum()
+        digits.withUnsafeBytes { whole.add($0) }
+        #expect(whole.value == 0xe306_9283)
+        var pieces = Checksum()
+        for digit in digits { [digit].withUnsafeBytes { pieces.add($0) } }
+        #expect(pieces.value == 0xe306_9283)
+        // RFC 3720 B.4: 32 bytes of zeroes take the eight-byte steps alone.
+        var zeroes = Checksum()
+        [UInt8](repeating: 0, count: 32).withUnsafeBytes { zeroes.add($0) }
+        #expect(zeroes.value == 0x8a91_36aa)
+    }
+}
