@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -22,6 +23,8 @@
 
 extern int pipe2(int *_Nonnull ends, int flags);
 extern int accept4(int socket, void *_Nullable address, socklen_t *_Nullable length, int flags);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *_Nonnull actions, int from);
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *_Nonnull actions, const char *_Nonnull path);
 extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 
 /* pthread_t belongs to whichever C module named it first; an integer does not. */
@@ -59,3 +62,28 @@ static inline int shim_term_signal(int status) { return WIFSIGNALED(status) ? WT
 static inline int shim_is_regular(mode_t mode) { return S_ISREG(mode); }
 static inline int shim_is_directory(mode_t mode) { return S_ISDIR(mode); }
 static inline int shim_is_socket(mode_t mode) { return S_ISSOCK(mode); }
+/* A child in a session of its own, with default signals, `output` as standard output and error, and nothing else open.
+   Returns 0 or an errno. POSIX_SPAWN_SETSID is a GNU constant. */
+static inline int shim_spawn(
+    pid_t *_Nonnull child, const char *_Nonnull program, char *_Nullable const *_Nonnull arguments,
+    char *_Nullable const *_Nonnull environment, const char *_Nullable directory, int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    if (directory) posix_spawn_file_actions_addchdir_np(&actions, directory);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, 0x80 | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int result = posix_spawnp(child, program, &actions, &attributes, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return result;
+}
