@@ -34,6 +34,8 @@ package enum Request: Equatable, Sendable {
     case rpc(method: ByteString, data: [UInt8])
     case refresh(token: ByteString)
     case subRefresh(channel: ByteString, token: ByteString)
+    /// A command that is not empty and holds no request known here.
+    case unknown
 }
 
 package struct ConnectRequest: Equatable, Sendable {

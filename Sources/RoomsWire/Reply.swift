@@ -29,7 +29,7 @@ package enum ReplyBody: Equatable, Sendable {
     case rpc(data: [UInt8])
     case refresh(RefreshResult)
     case subRefresh(RefreshResult)
-    /// A reply with an id and a body that this client does not know.
+    /// A reply that is not empty and holds no body known here.
     case unknown
 }
 
@@ -167,6 +167,8 @@ package struct Push: Equatable, Sendable {
     /// Empty for pushes about the connection.
     package var channel: ByteString
     package var body: PushBody
+    /// Stands for the channel where a client asked for that; ours never does.
+    package var id: Int64 = 0
 
     package init(channel: ByteString, _ body: PushBody) {
         self.channel = channel

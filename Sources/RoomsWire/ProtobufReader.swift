@@ -1,0 +1,186 @@
+internal import RoomsRuntime
+
+/// Walks over the fields of one message, or over the messages of a frame.
+///
+/// Hands out slices of the frame, which live as long as the frame's buffer does. Every length is checked against what
+/// is left before it is used; nothing at or behind the end is read.
+struct ProtobufReader {
+    /// The number of the field that `next` came to.
+    private(set) var field: UInt32 = 0
+    private var wireType: UInt8 = 0
+    private var cursor: UnsafePointer<UInt8>
+    private let end: UnsafePointer<UInt8>
+    /// Start of the frame, for the offsets in errors.
+    private let origin: UnsafePointer<UInt8>
+
+    private enum WireType {
+        static let varint: UInt8 = 0
+        static let eightBytes: UInt8 = 1
+        static let length: UInt8 = 2
+        static let groupStart: UInt8 = 3
+        static let groupEnd: UInt8 = 4
+        static let fourBytes: UInt8 = 5
+    }
+
+    /// Deeper groups than any schema has ever used.
+    private static let groupDepth = 64
+
+    /// Nil for an empty frame.
+    init?(frame: UnsafeRawBufferPointer) {
+        guard let start = frame.baseAddress, frame.count > 0 else { return nil }
+        origin = start.assumingMemoryBound(to: UInt8.self)
+        cursor = origin
+        end = origin + frame.count
+    }
+
+    private init(from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, origin: UnsafePointer<UInt8>) {
+        cursor = start
+        self.end = end
+        self.origin = origin
+    }
+
+    var isAtEnd: Bool { cursor == end }
+
+    /// The next length-prefixed message of a frame.
+    @inline(__always)
+    mutating func delimited() throws(WireError) -> ProtobufReader {
+        let length = try varint()
+        guard length <= UInt64(end - cursor) else { throw failure(.lengthBeyondEnd) }
+        let start = cursor
+        cursor += Int(length)
+        return ProtobufReader(from: start, to: cursor, origin: origin)
+    }
+
+    /// Goes to the next field; false at the end of the message.
+    @inline(__always)
+    mutating func next() throws(WireError) -> Bool {
+        guard cursor != end else { return false }
+        let key = try varint()
+        field = UInt32(truncatingIfNeeded: key >> 3)
+        wireType = UInt8(truncatingIfNeeded: key & 7)
+        guard key <= UInt64(UInt32.max), field != 0 else { throw failure(.badField) }
+        return true
+    }
+
+    @inline(__always)
+    mutating func uint64() throws(WireError) -> UInt64 {
+        guard wireType == WireType.varint else { throw failure(.wrongWireType) }
+        return try varint()
+    }
+
+    /// Higher bits than fit are dropped, as every protobuf decoder does.
+    @inline(__always)
+    mutating func uint32() throws(WireError) -> UInt32 { UInt32(truncatingIfNeeded: try uint64()) }
+
+    @inline(__always)
+    mutating func int32() throws(WireError) -> Int32 { Int32(truncatingIfNeeded: try uint64()) }
+
+    @inline(__always)
+    mutating func int64() throws(WireError) -> Int64 { Int64(bitPattern: try uint64()) }
+
+    @inline(__always)
+    mutating func bool() throws(WireError) -> Bool { try uint64() != 0 }
+
+    /// A slice of the frame.
+    @inline(__always)
+    mutating func slice() throws(WireError) -> UnsafeRawBufferPointer {
+        guard wireType == WireType.length else { throw failure(.wrongWireType) }
+        let inner = try delimited()
+        return UnsafeRawBufferPointer(start: inner.cursor, count: inner.end - inner.cursor)
+    }
+
+    mutating func bytes() throws(WireError) -> [UInt8] {
+        let slice = try slice()
+        return slice.isEmpty ? [] : [UInt8](slice)
+    }
+
+    mutating func text() throws(WireError) -> ByteString {
+        let slice = try slice()
+        return slice.isEmpty ? .empty : ByteString(copying: slice)
+    }
+
+    mutating func payload() throws(WireError) -> Payload {
+        let slice = try slice()
+        return slice.isEmpty ? .empty : Payload(copying: slice)
+    }
+
+    @inline(__always)
+    mutating func nested() throws(WireError) -> ProtobufReader {
+        guard wireType == WireType.length else { throw failure(.wrongWireType) }
+        return try delimited()
+    }
+
+    @inline(__always)
+    mutating func message<Message: ProtobufMessage>(_ type: Message.Type = Message.self) throws(WireError) -> Message {
+        var inner = try nested()
+        return try Message(protobuf: &inner)
+    }
+
+    /// Goes over a field that is not known.
+    @inline(never)
+    mutating func skip() throws(WireError) {
+        switch wireType {
+        case WireType.varint: _ = try varint()
+        case WireType.eightBytes: try advance(8)
+        case WireType.length: _ = try delimited()
+        case WireType.groupStart: try skipGroup()
+        case WireType.groupEnd: throw failure(.badGroup)
+        case WireType.fourBytes: try advance(4)
+        default: throw failure(.badField)
+        }
+    }
+
+    private mutating func skipGroup() throws(WireError) {
+        var open = [field]
+        while let last = open.last {
+            guard try next() else { throw failure(.badGroup) }
+            if wireType == WireType.groupStart {
+                guard open.count < Self.groupDepth else { throw failure(.badGroup) }
+                open.append(field)
+            } else if wireType == WireType.groupEnd {
+                guard field == last else { throw failure(.badGroup) }
+                open.removeLast()
+            } else {
+                try skip()
+            }
+        }
+    }
+
+    private mutating func advance(_ count: Int) throws(WireError) {
+        guard end - cursor >= count else { throw failure(.cutOff) }
+        cursor += count
+    }
+
+    @inline(__always)
+    private mutating func varint() throws(WireError) -> UInt64 {
+        guard cursor != end else { throw failure(.cutOff) }
+        let first = cursor.pointee
+        guard first < 0x80 else { return try longVarint() }
+        cursor += 1
+        return UInt64(first)
+    }
+
+    @inline(never)
+    private mutating func longVarint() throws(WireError) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while cursor != end {
+            let byte = cursor.pointee
+            guard shift < 63 || byte <= 1 else { throw failure(.varintTooLong) }
+            cursor += 1
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        throw failure(.cutOff)
+    }
+
+    @inline(never)
+    private func failure(_ code: WireError.Code) -> WireError { WireError(code, at: cursor - origin) }
+}
+
+/// A message that can be read from its fields and written as them.
+protocol ProtobufMessage {
+    init(protobuf reader: inout ProtobufReader) throws(WireError)
+    func write(to writer: inout ProtobufWriter)
+}

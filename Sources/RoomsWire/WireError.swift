@@ -1,0 +1,44 @@
+/// Why a frame is not what the protocol says: nothing in it can be trusted from there on.
+package struct WireError: Error, Equatable, Sendable {
+    package enum Code: Equatable, Sendable {
+        /// A frame without any message.
+        case emptyFrame
+        /// The bytes end inside a value.
+        case cutOff
+        /// A length that goes beyond the message or frame it stands in.
+        case lengthBeyondEnd
+        /// A varint of more than ten bytes or more than 64 bits.
+        case varintTooLong
+        /// A known field that is written in another way than the schema says.
+        case wrongWireType
+        /// A field number or wire type that does not exist.
+        case badField
+        /// A group that ends where none is open, as another than it began, not at all, or is nested too deeply.
+        case badGroup
+    }
+
+    package let code: Code
+    /// Where in the frame.
+    package let offset: Int
+
+    package init(_ code: Code, at offset: Int) {
+        self.code = code
+        self.offset = offset
+    }
+}
+
+extension WireError: CustomStringConvertible {
+    package var description: String {
+        let what =
+            switch code {
+            case .emptyFrame: "a frame without a message"
+            case .cutOff: "a value that is cut off"
+            case .lengthBeyondEnd: "a length beyond the end of what it stands in"
+            case .varintTooLong: "a number of more than 64 bits"
+            case .wrongWireType: "a known field with another wire type than the schema's"
+            case .badField: "a field number or wire type that does not exist"
+            case .badGroup: "a group that does not end as it began"
+            }
+        return "\(what) at byte \(offset) of the frame; a protobuf frame of length-prefixed messages would be right"
+    }
+}
