@@ -19,8 +19,13 @@ func program(_ name: String, needs: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: needs, swiftSettings: settings)
 }
 
-func tests(_ name: String, needs: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: needs, resources: resources, swiftSettings: settings)
+func tests(
+    _ name: String,
+    needs: [Target.Dependency],
+    exclude: [String] = [],
+    resources: [Resource] = []
+) -> Target {
+    .testTarget(name: name, dependencies: needs, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 func library(_ name: String, pkgConfig: String? = nil, debian: String) -> Target {
@@ -121,6 +126,10 @@ let package = Package(
             "HubCoreTests",
             needs: ["HubCore", "LocalHTTP", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"]
         ),
-        tests("EndToEndTests", needs: ["RoomsRuntime", "RoomsWire", "BridgeTestSupport"]),
+        tests(
+            "EndToEndTests",
+            needs: ["roombridge", "roomhub", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"],
+            exclude: ["Python"]
+        ),
     ]
 )

@@ -13,6 +13,10 @@ package final class ChildProcess: Sendable {
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
+
+        package init(_ description: String) {
+            self.description = description
+        }
     }
 
     private struct State: Sendable {
@@ -41,7 +45,7 @@ package final class ChildProcess: Sendable {
         ownDirectory = output == nil ? try TemporaryDirectory() : nil
         let path = output ?? ownDirectory?.file("output") ?? "/dev/null"
         let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))") }
+        guard file >= 0 else { throw Failure("cannot write \(path): \(String(cString: strerror(errno)))") }
         defer { close(file) }
         var variables = inheritsEnvironment ? ProcessInfo.processInfo.environment : [:]
         variables.merge(environment) { $1 }
@@ -52,7 +56,7 @@ package final class ChildProcess: Sendable {
             }
         }
         guard result == 0 else {
-            throw Failure(description: "cannot start \(program): \(String(cString: strerror(result)))")
+            throw Failure("cannot start \(program): \(String(cString: strerror(result)))")
         }
         pid = child
         name = (program as NSString).lastPathComponent
@@ -106,7 +110,7 @@ package final class ChildProcess: Sendable {
             let whole =
                 output.hasSuffix("\n") ? output[...] : output[..<(output.lastIndex(of: "\n") ?? output.startIndex)]
             if let line = whole.split(separator: "\n").first(where: { $0.contains(text) }) { return String(line) }
-            if hasEnded { throw Failure(description: "\(name) ended without a line with \"\(text)\":\n\(output)") }
+            if hasEnded { throw Failure("\(name) ended without a line with \"\(text)\":\n\(output)") }
             return nil
         }
     }

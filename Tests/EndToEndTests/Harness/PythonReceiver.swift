@@ -1,0 +1,47 @@
+internal import BridgeTestSupport
+internal import Foundation
+internal import RoomsRuntime
+
+/// Python's `http.server` with `standardwebhooks`, in a process of its own.
+final class PythonReceiver: Sendable {
+    private let folder: TemporaryDirectory
+    private let child: ChildProcess
+    let port: UInt16
+
+    struct Entry: Sendable {
+        var headers: [String: String]
+        var body: [UInt8]
+        var isVerified: Bool
+    }
+
+    init() async throws {
+        folder = try TemporaryDirectory()
+        child = try ChildProcess(
+            Programs.python(),
+            ["-u", Programs.script("receiver.py"), BridgeProcess.signingSecret, folder.file("requests")]
+        )
+        let child = child
+        port = try await eventually("the port of the Python receiver") {
+            if let exit = child.exit { throw ChildProcess.Failure("it ended, \(exit):\n\(child.output)") }
+            return child.output.hasSuffix("\n") ? UInt16(child.output.dropLast()) : nil
+        }
+    }
+
+    var address: SocketAddress { .loopback(port: port) }
+
+    var entries: [Entry] {
+        let text = FileManager.default.contents(atPath: folder.file("requests")) ?? Data()
+        return text.split(separator: UInt8(ascii: "\n")).compactMap { Self.entry(Data($0)) }
+    }
+
+    private static func entry(_ line: Data) -> Entry? {
+        guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any],
+            let body = (object["body"] as? String).flatMap({ Data(base64Encoded: $0) })
+        else { return nil }
+        return Entry(
+            headers: object["headers"] as? [String: String] ?? [:],
+            body: [UInt8](body),
+            isVerified: object["verified"] as? Bool ?? false
+        )
+    }
+}

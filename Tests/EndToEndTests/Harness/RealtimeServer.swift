@@ -1,0 +1,186 @@
+internal import BridgeTestSupport
+internal import Foundation
+internal import RoomsRuntime
+
+/// A server that the bridge joins rooms on: the hub or the real thing.
+protocol RealtimeServer: AnyObject, CustomStringConvertible {
+    var port: UInt16 { get }
+    /// Whether streams outlive the process.
+    var keepsStreams: Bool { get }
+    func start() async throws
+    /// kill -9; `start` brings it back on the same port.
+    func kill() async throws
+    /// SIGTERM and the end of it.
+    func stop() async throws
+    var output: String { get }
+}
+
+extension RealtimeServer {
+    var webSocketURL: String { "ws://127.0.0.1:\(port)/connection/websocket" }
+    var apiURL: String { "http://127.0.0.1:\(port)/api" }
+}
+
+enum RealtimeServers {
+    static let apiKey = "api-key-for-tests"
+    static let tokenSecret = "token-secret-for-tests"
+}
+
+/// Our own development server.
+final class HubProcess: RealtimeServer {
+    private let held: HeldPort
+    private let folder: TemporaryDirectory
+    private var child: ChildProcess?
+    let description = "roomhub"
+    let keepsStreams = false
+
+    init() throws {
+        held = try HeldPort()
+        folder = try TemporaryDirectory()
+        try folder.write(
+            """
+            {
+              "listen": ["127.0.0.1:\(held.number)"],
+              "api_key": "\(RealtimeServers.apiKey)",
+              "token_secret": "\(RealtimeServers.tokenSecret)",
+              "rooms": [
+                { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
+                { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
+                { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] }
+              ]
+            }
+            """,
+            to: "hub.json"
+        )
+    }
+
+    var port: UInt16 { held.number }
+    var output: String { child?.output ?? "" }
+
+    func start() async throws {
+        child = try ChildProcess(
+            Programs.hub,
+            ["--config", folder.file("hub.json")],
+            environment: Programs.quiet,
+            output: folder.file("log")
+        )
+        try await TestHTTP.waitForAnswer(port: port, child)
+    }
+
+    func kill() async throws { try await child?.kill() }
+
+    func stop() async throws { try await child?.stop() }
+}
+
+/// The real server, with its streams in memory or in Redis.
+final class CentrifugoProcess: RealtimeServer {
+    private let program: String
+    private let held: HeldPort
+    private let folder: TemporaryDirectory
+    private let redis: RedisProcess?
+    private var child: ChildProcess?
+
+    /// Nil when the program is not installed and nobody insists on it.
+    init?(redis: RedisProcess? = nil) throws {
+        guard let program = try RequiredProgram.centrifugo.find() else { return nil }
+        self.program = program
+        self.redis = redis
+        held = try HeldPort()
+        folder = try TemporaryDirectory()
+        try folder.write(configuration, to: "centrifugo.json")
+    }
+
+    var port: UInt16 { held.number }
+    var keepsStreams: Bool { redis != nil }
+    var description: String { redis == nil ? "Centrifugo" : "Centrifugo with Redis" }
+    var output: String { child?.output ?? "" }
+
+    func start() async throws {
+        child = try ChildProcess(program, ["-c", folder.file("centrifugo.json")], output: folder.file("log"))
+        try await TestHTTP.waitForAnswer(port: port, child)
+    }
+
+    func kill() async throws { try await child?.kill() }
+
+    func stop() async throws { try await child?.stop() }
+
+    private var configuration: String {
+        let engine = redis.map { redis in
+            """
+            ,
+              "engine": {
+                "type": "redis",
+                "redis": { "address": "\(redis.url)", "connect_timeout": "1s", "io_timeout": "1s" }
+              }
+            """
+        }
+        let rights = """
+            "history_ttl": "300s", "force_recovery": true, "allow_subscribe_for_client": true,
+                  "allow_history_for_subscriber": true
+            """
+        return """
+            {
+              "http_server": { "address": "127.0.0.1", "port": "\(held.number)" },
+              "http_api": { "key": "\(RealtimeServers.apiKey)" },
+              "log": { "level": "info" },
+              "shutdown": { "timeout": "2s" },
+              "client": {
+                "token": { "hmac_secret_key": "\(RealtimeServers.tokenSecret)" },
+                "presence_update_interval": "1s",
+                "channel_position_check_delay": "1s"
+              },
+              "channel": {
+                "namespaces": [
+                  { "name": "order", "history_size": 50000, \(rights) },
+                  { "name": "small", "history_size": 10, \(rights) }
+                ]
+              }\(engine ?? "")
+            }
+            """
+    }
+}
+
+/// Redis on a held port, without persistence.
+final class RedisProcess {
+    private let program: String
+    private let held: HeldPort
+    private let folder: TemporaryDirectory
+    private var child: ChildProcess?
+
+    init?() throws {
+        guard let program = try RequiredProgram.redis.find() else { return nil }
+        self.program = program
+        held = try HeldPort()
+        folder = try TemporaryDirectory()
+    }
+
+    var url: String { "redis://127.0.0.1:\(held.number)" }
+
+    func start() async throws {
+        child = try ChildProcess(
+            program,
+            [
+                "--port", "\(held.number)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize",
+                "no",
+                "--dir", folder.path,
+            ],
+            output: folder.file("log")
+        )
+        try await eventually("an answer of Redis") { try await command("PING").hasPrefix("+PONG") }
+    }
+
+    /// Forgets everything, as a Redis that was started anew would have.
+    func flush() async throws {
+        guard try await command("FLUSHALL").hasPrefix("+OK") else { throw Refused() }
+    }
+
+    func stop() async throws { try await child?.stop() }
+
+    private struct Refused: Error {}
+
+    private func command(_ word: String) async throws -> String {
+        let answer = try await TestHTTP.exchange(.loopback(port: held.number), Array("\(word)\r\n".utf8)) {
+            $0.contains(10) ? $0.count : nil
+        }
+        return String(decoding: answer ?? [], as: UTF8.self)
+    }
+}
