@@ -60,16 +60,16 @@ package struct EventEnvelope: Equatable, Sendable {
         guard let name = members.event, let content = members.content else {
             return EventEnvelope(name: plainName, content: .json(0..<end), at: taggedAt)
         }
-        let body = UnsafeBufferPointer(start: text + name.lowerBound, count: name.count)
-        let isEscaped = body.contains(UInt8(ascii: "\\"))
+        let bytes = UnsafeBufferPointer(start: text, count: end)
         return EventEnvelope(
-            name: ByteString(isEscaped ? JSONText.unescape(body) : Array(body)),
+            name: plain(UnsafeBufferPointer(rebasing: bytes[name])),
             content: content,
-            at: taggedAt
-                ?? members.at.flatMap {
-                    time(UnsafeBufferPointer(rebasing: UnsafeBufferPointer(start: text, count: end)[$0]))
-                }
+            at: taggedAt ?? members.at.flatMap { time(bytes[$0]) }
         )
+    }
+
+    private static func plain(_ name: UnsafeBufferPointer<UInt8>) -> ByteString {
+        ByteString(name.contains(UInt8(ascii: "\\")) ? JSONText.unescape(name) : Array(name))
     }
 
     private static func whole(_ payload: UnsafeRawBufferPointer) -> Content {
