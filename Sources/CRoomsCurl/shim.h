@@ -20,6 +20,9 @@ static inline CURLcode shim_setopt_write(CURL *_Nonnull easy, curl_write_callbac
 static inline CURLcode shim_setopt_opensocket(CURL *_Nonnull easy, curl_opensocket_callback _Nullable function) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }
+static inline CURLcode shim_setopt_closesocket(CURL *_Nonnull easy, curl_closesocket_callback _Nullable function) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
 static inline CURLcode shim_getinfo_socket(CURL *_Nonnull easy, curl_socket_t *_Nonnull value) {
     return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
 }
@@ -41,5 +44,7 @@ static inline CURLMcode shim_multi_setopt_socket(CURLM *_Nonnull multi, curl_soc
 static inline CURLMcode shim_multi_setopt_timer(CURLM *_Nonnull multi, curl_multi_timer_callback _Nullable function) {
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
+/* A macro of long arithmetic. */
+static inline CURLcode shim_global_init(void) { return curl_global_init(CURL_GLOBAL_ALL); }
 /* CURLMsg holds its result in a union that Swift does not import conveniently. */
 static inline CURLcode shim_message_result(const CURLMsg *_Nonnull message) { return message->data.result; }

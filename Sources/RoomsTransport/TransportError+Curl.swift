@@ -1,0 +1,84 @@
+internal import CRoomsCurl
+internal import Glibc
+
+extension TransportError {
+    /// What libcurl's result for an attempt to connect means.
+    static func connecting(
+        to target: StreamTarget,
+        _ result: CURLcode,
+        systemError: CInt,
+        detail: String
+    ) -> TransportError {
+        let what = "cannot connect to \(target.summary)"
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST:
+            return TransportError(.resolve, "\(what): the name cannot be resolved")
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            return TransportError(.resolve, "\(what): the proxy's name cannot be resolved")
+        case CURLE_COULDNT_CONNECT:
+            return refusal(what, systemError)
+        case CURLE_OPERATION_TIMEDOUT:
+            return TransportError(.timedOut, "\(what): no answer in time")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_USE_SSL_FAILED, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_CRL_BADFILE, CURLE_SSL_ENGINE_INITFAILED:
+            return TransportError(.tls, "\(what): \(detail.isEmpty ? text(result) : detail)")
+        case CURLE_PROXY:
+            return TransportError(.proxy, "\(what): the proxy does not let us through")
+        case CURLE_RECV_ERROR where target.proxy != nil, CURLE_SEND_ERROR where target.proxy != nil:
+            return TransportError(.proxy, "\(what): the proxy does not let us through")
+        case CURLE_OUT_OF_MEMORY:
+            return TransportError(.exhausted, "\(what): no memory left")
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_FUNCTION_ARGUMENT:
+            return TransportError(.invalidTarget, "\(what): \(text(result))")
+        default:
+            return TransportError(.closed, "\(what): \(text(result))")
+        }
+    }
+
+    /// What an error of a system call on an open connection means.
+    static func using(_ systemError: CInt) -> TransportError {
+        switch systemError {
+        case ECONNRESET, EPIPE:
+            TransportError(.closed, "the peer closed the connection")
+        case ETIMEDOUT:
+            TransportError(.timedOut, "the peer does not answer any more")
+        case ENOTCONN:
+            // Connecting to a Unix socket whose queue is full looks like success to libcurl.
+            TransportError(.refused, "the socket takes no more connections")
+        case ENOMEM, ENOBUFS:
+            TransportError(.exhausted, "no memory left for the connection")
+        default:
+            TransportError(.closed, "the connection broke: \(name(systemError))")
+        }
+    }
+
+    private static func refusal(_ what: String, _ systemError: CInt) -> TransportError {
+        switch systemError {
+        case ECONNREFUSED:
+            TransportError(.refused, "\(what): nothing listens there")
+        case ENOENT, ENOTDIR:
+            TransportError(.noSuchSocket, "\(what): there is no such file")
+        case EACCES, EPERM:
+            TransportError(.notPermitted, "\(what): permission denied")
+        case ETIMEDOUT:
+            TransportError(.timedOut, "\(what): no answer in time")
+        case EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL:
+            TransportError(.exhausted, "\(what): \(name(systemError))")
+        case ECONNRESET:
+            TransportError(.closed, "\(what): the peer closed the connection")
+        default:
+            TransportError(.unreachable, "\(what): \(systemError == 0 ? "no way there" : name(systemError))")
+        }
+    }
+
+    private static func name(_ systemError: CInt) -> String {
+        var text = [CChar](repeating: 0, count: 128)
+        guard strerror_r(systemError, &text, text.count) == 0 else { return "error \(systemError)" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func text(_ result: CURLcode) -> String {
+        curl_easy_strerror(result).map { String(cString: $0) } ?? "error \(result.rawValue)"
+    }
+}
