@@ -1,0 +1,39 @@
+package import RoomsRuntime
+
+/// What a handler answers: a whole body, or "the socket is yours".
+package struct HTTPResponse {
+    enum Kind {
+        case body([UInt8])
+        case upgrade((UpgradedSocket) -> Void)
+    }
+
+    package let status: UInt32
+    package let headers: [(name: ByteString, value: ByteString)]
+    let kind: Kind
+
+    package init(status: UInt32, headers: [(name: ByteString, value: ByteString)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        kind = .body(body)
+    }
+
+    /// 101: `accept` gets the socket once the head was sent.
+    package init(
+        upgradeTo protocolName: ByteString,
+        headers: [(name: ByteString, value: ByteString)],
+        accept: @escaping (UpgradedSocket) -> Void
+    ) {
+        status = 101
+        self.headers = [("Upgrade", protocolName)] + headers
+        kind = .upgrade(accept)
+    }
+
+    package static func json(_ body: [UInt8], status: UInt32 = 200) -> HTTPResponse {
+        HTTPResponse(status: status, headers: [("Content-Type", "application/json")], body: body)
+    }
+
+    package static func text(_ text: String, status: UInt32) -> HTTPResponse {
+        let headers: [(name: ByteString, value: ByteString)] = [("Content-Type", "text/plain; charset=utf-8")]
+        return HTTPResponse(status: status, headers: headers, body: Array(text.utf8))
+    }
+}

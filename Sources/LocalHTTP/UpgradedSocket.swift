@@ -1,0 +1,33 @@
+internal import CMicrohttpd
+internal import Glibc
+
+/// A connection that left HTTP behind: the socket to read and write, non-blocking.
+///
+/// Belongs to the server's loop. The descriptor is lent: take the watch off, then call `close`.
+package final class UpgradedSocket {
+    package let descriptor: CInt
+    /// What the peer sent right behind its request: to be read before the socket.
+    package let firstBytes: [UInt8]
+    private var handle: OpaquePointer?
+    private let server: HTTPServer
+
+    init(descriptor: CInt, firstBytes: [UInt8], handle: OpaquePointer, server: HTTPServer) {
+        self.descriptor = descriptor
+        self.firstBytes = firstBytes
+        self.handle = handle
+        self.server = server
+        let flags = fcntl(descriptor, F_GETFL)
+        if flags >= 0, flags & O_NONBLOCK == 0 { _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) }
+        var one: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    /// Ends the connection; calling it again does nothing.
+    package func close() {
+        guard let handle else { return }
+        self.handle = nil
+        shutdown(descriptor, CInt(SHUT_RDWR))
+        _ = shim_mhd_close_upgraded(handle)
+        server.upgradedClosed(self)
+    }
+}
