@@ -1,0 +1,52 @@
+package import LocalHTTP
+package import RoomsRuntime
+
+/// What a hub listens on, whom it believes, and its rooms.
+package struct HubConfiguration: Sendable {
+    package var listen: [ListenAddress]
+    package var apiKey: Secret
+    package var tokenSecret: Secret
+    package var rooms: [RoomRule]
+    package var session = SessionSettings()
+
+    package init(listen: [ListenAddress], apiKey: Secret, tokenSecret: Secret, rooms: [RoomRule]) {
+        self.listen = listen
+        self.apiKey = apiKey
+        self.tokenSecret = tokenSecret
+        self.rooms = rooms
+    }
+
+    /// Known to everybody, which is why the hub listens on loopback only unless told.
+    package static let usualAPIKey = Secret("roomhub-api-key")
+    package static let usualTokenSecret = Secret("roomhub-token-secret")
+
+    /// `127.0.0.1:8000`, with three kinds of rooms to try things out: orders that keep 20 publications, chats, and a
+    /// public shop.
+    package static let standard = HubConfiguration(
+        listen: ["127.0.0.1:8000"],
+        apiKey: usualAPIKey,
+        tokenSecret: usualTokenSecret,
+        rooms: [
+            RoomRule(pattern: "order:{id}", history: 20),
+            RoomRule(pattern: "chat:{a}:{b}"),
+            RoomRule(pattern: "shop", history: 20, isPublic: true),
+        ]
+    )
+}
+
+extension ListenAddress: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) {
+        guard let address = ListenAddress(ByteString(value)) else { preconditionFailure("\(value) is no address") }
+        self = address
+    }
+}
+
+extension RoomPattern: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) {
+        do {
+            try self.init(ByteString(value))
+        } catch {
+            preconditionFailure("\(value): \(error.what)")
+        }
+    }
+}

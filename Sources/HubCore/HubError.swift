@@ -1,0 +1,63 @@
+package import RoomsRuntime
+internal import RoomsWire
+
+/// An error that a client or the server API gets as an answer.
+package struct HubError: Error, Equatable, Sendable {
+    package let code: UInt32
+    package let message: ByteString
+    package let isTemporary: Bool
+
+    init(_ code: UInt32, _ message: ByteString, isTemporary: Bool = false) {
+        self.code = code
+        self.message = message
+        self.isTemporary = isTemporary
+    }
+
+    package static let unknownChannel = HubError(102, "unknown channel")
+    package static let permissionDenied = HubError(103, "permission denied")
+    package static let methodNotFound = HubError(104, "method not found")
+    package static let alreadySubscribed = HubError(105, "already subscribed")
+    package static let limitExceeded = HubError(106, "limit exceeded")
+    package static let badRequest = HubError(107, "bad request")
+    package static let notAvailable = HubError(108, "not available")
+    package static let tokenExpired = HubError(109, "token expired")
+    package static let expired = HubError(110, "expired")
+    package static let unrecoverablePosition = HubError(112, "unrecoverable position")
+    /// What the server API says where a client hears 107 or 104.
+    package static let internalError = HubError(100, "internal server error", isTemporary: true)
+    package static let notFound = HubError(104, "not found")
+
+    var reply: ErrorReply { ErrorReply(code: code, message: message, isTemporary: isTemporary) }
+}
+
+/// Why the hub closes a connection.
+package struct HubClose: Equatable, Sendable {
+    package let code: UInt16
+    package let reason: ByteString
+    /// What waits to be sent is dropped.
+    package var dropsQueue = false
+
+    package init(_ code: UInt16, _ reason: ByteString) {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// Never on the wire: the peer closed, or its socket broke.
+    static let closed = HubClose(3000, "connection closed")
+    package static let shutdown = HubClose(3001, "shutdown")
+    package static let expired = HubClose(3005, "connection expired")
+    package static let subscriptionExpired = HubClose(3006, "subscription expired")
+    package static let slow = HubClose(3008, "slow")
+    /// For pushes, which need not go out any more.
+    static let slowDropping = {
+        var close = HubClose.slow
+        close.dropsQueue = true
+        return close
+    }()
+    package static let noPong = HubClose(3012, "no pong")
+    package static let invalidToken = HubClose(3500, "invalid token")
+    package static let badRequest = HubClose(3501, "bad request")
+    package static let stale = HubClose(3502, "stale")
+    package static let forced = HubClose(3503, "force disconnect")
+    package static let notAvailable = HubClose(3508, "not available")
+}

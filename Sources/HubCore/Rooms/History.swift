@@ -1,0 +1,83 @@
+package import RoomsRuntime
+package import RoomsWire
+
+/// The stream of one room: epoch, offset of the last publication, and the last publications themselves.
+package struct History {
+    package let size: Int
+    package let keep: Duration
+    package let epoch: ByteString
+    /// Offset of the last publication; 0 before the first.
+    package private(set) var top: UInt64 = 0
+    /// The publications up to `top` at consecutive places of a ring.
+    private var ring: [Publication] = []
+    /// The offset whose publication stands at place 0 of the ring.
+    private var base: UInt64 = 1
+    private var deadline = Instant.distantFuture
+
+    package init(size: Int, keep: Duration, epoch: ByteString) {
+        self.size = size
+        self.keep = keep
+        self.epoch = epoch
+    }
+
+    package var count: Int { ring.count }
+    package var position: StreamPosition { StreamPosition(offset: top, epoch: epoch) }
+    private var oldest: UInt64 { top - UInt64(ring.count) + 1 }
+
+    /// Gives `publication` the next offset and keeps it, in place of the oldest when there is no room.
+    ///
+    /// A stream of size 0 keeps nothing and gives no offsets.
+    package mutating func append(_ publication: inout Publication, at now: Instant) {
+        guard size > 0 else { return }
+        expire(at: now)
+        top += 1
+        publication.offset = top
+        if ring.count < size {
+            ring.append(publication)
+        } else {
+            ring[place(of: top)] = publication
+        }
+        deadline = now + keep
+    }
+
+    /// Drops everything once `keep` has passed since the last publication; epoch and top stay.
+    package mutating func expire(at now: Instant) {
+        if now >= deadline { removeAll() }
+    }
+
+    package mutating func removeAll() {
+        ring = []
+        base = top + 1
+        deadline = .distantFuture
+    }
+
+    /// At most `limit` publications: upwards from behind `since`, or downwards from before it.
+    ///
+    /// Without `since` from the oldest, or the newest. What was trimmed is not mentioned.
+    package func page(since: UInt64?, limit: Int, isReverse: Bool) -> [Publication] {
+        guard limit > 0, !ring.isEmpty else { return [] }
+        if isReverse {
+            if let since, since <= oldest { return [] }
+            let first = min(top, (since ?? .max) - 1)
+            let count = min(UInt64(limit), first - oldest + 1)
+            return (0..<count).map { ring[place(of: first - $0)] }
+        }
+        if let since, since >= top { return [] }
+        let first = max(oldest, (since ?? 0) + 1)
+        let count = min(UInt64(limit), top - first + 1)
+        return (0..<count).map { ring[place(of: first + $0)] }
+    }
+
+    /// Everything after `position`, or nil when that is not certain: another epoch, something trimmed, more than
+    /// `limit`, or a position ahead of the stream.
+    package func recover(from position: StreamPosition, limit: Int) -> [Publication]? {
+        guard position.epoch.isEmpty || position.epoch == epoch else { return nil }
+        let missed = page(since: position.offset, limit: limit, isReverse: false)
+        guard let first = missed.first, let last = missed.last else { return top == position.offset ? [] : nil }
+        return first.offset == position.offset + 1 && last.offset == top ? missed : nil
+    }
+
+    private func place(of offset: UInt64) -> Int {
+        Int((offset - base) % UInt64(size))
+    }
+}

@@ -1,0 +1,112 @@
+package import RoomsRuntime
+package import RoomsWire
+
+/// All rooms of the hub: which rule a name falls under, what was published, who hears it.
+///
+/// Belongs to one loop. No I/O: sessions gather what they have to say themselves.
+package final class RoomRegistry {
+    private let rules: [RoomRule]
+    private let makeEpoch: () -> ByteString
+    private(set) var rooms: [ByteString: Room] = [:]
+    private var scratch: [UInt8] = []
+
+    /// Of `rules` no two may clash (`RoomRule.clash`).
+    package init(rules: [RoomRule], makeEpoch: @escaping () -> ByteString = RoomRegistry.randomEpoch) {
+        self.rules = rules.sorted { $0.pattern.literalCount > $1.pattern.literalCount }
+        self.makeEpoch = makeEpoch
+    }
+
+    /// Eight random letters.
+    package static func randomEpoch() -> ByteString {
+        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+        var generator = SystemRandomNumberGenerator()
+        return ByteString((0..<8).map { _ in letters[Int.random(in: letters.indices, using: &generator)] })
+    }
+
+    func rule(for name: ByteString) -> RoomRule? {
+        rooms[name]?.rule ?? rules.first { $0.pattern.matches(name) }
+    }
+
+    /// The room of that name, made when a rule has it; nil without one.
+    func room(_ name: ByteString) -> Room? {
+        if let room = rooms[name] { return room }
+        guard let rule = rule(for: name) else { return nil }
+        let room = Room(name: name, rule: rule)
+        rooms[name] = room
+        return room
+    }
+
+    /// The stream of the room as it is now, made with a fresh epoch when it has none.
+    func stream(of room: Room, at now: Instant) -> History {
+        if var history = room.history {
+            history.expire(at: now)
+            room.history?.expire(at: now)
+            return history
+        }
+        let history = History(size: room.rule.history, keep: room.rule.keep, epoch: makeEpoch())
+        room.history = history
+        return history
+    }
+
+    /// A part of what the room keeps, and its position.
+    func page(
+        of room: Room,
+        since: StreamPosition?,
+        limit: Int,
+        isReverse: Bool,
+        at now: Instant
+    ) throws(HubError) -> HistoryResult {
+        let stream = stream(of: room, at: now)
+        if let since, !since.epoch.isEmpty, since.epoch != stream.epoch { throw .unrecoverablePosition }
+        var result = HistoryResult()
+        result.publications = stream.page(since: since?.offset, limit: limit, isReverse: isReverse)
+        result.epoch = stream.epoch
+        result.offset = stream.top
+        return result
+    }
+
+    /// Keeps the publication and tells the members; the position it got, nil where the room keeps nothing.
+    package func publish(
+        _ publication: Publication,
+        in name: ByteString,
+        isKept: Bool = true,
+        at now: Instant
+    ) throws(HubError) -> StreamPosition? {
+        guard let room = room(name) else { throw .unknownChannel }
+        var publication = publication
+        var position: StreamPosition?
+        if room.rule.history > 0, isKept {
+            if room.history == nil { _ = stream(of: room, at: now) }
+            room.history?.append(&publication, at: now)
+            position = room.history?.position
+        }
+        tell(room, publication, position)
+        if room.history == nil { dropIfIdle(room) }
+        return position
+    }
+
+    /// Encodes the push once for all members.
+    private func tell(_ room: Room, _ publication: Publication, _ position: StreamPosition?) {
+        guard !room.members.isEmpty else { return }
+        var publication = publication
+        if let position, position.offset == 1 { publication.epoch = position.epoch }
+        scratch.removeAll(keepingCapacity: true)
+        ProtobufCodec.encode(Reply(id: 0, .push(Push(channel: room.name, .publication(publication)))), into: &scratch)
+        for member in room.members { member.deliver(scratch) }
+    }
+
+    /// Empties the streams whose time has come.
+    func sweep(at now: Instant) {
+        for room in rooms.values { room.history?.expire(at: now) }
+    }
+
+    func leave(_ room: Room, _ session: HubSession) {
+        room.leave(session)
+        dropIfIdle(room)
+    }
+
+    /// A room with a stream stays, so that its epoch does.
+    private func dropIfIdle(_ room: Room) {
+        if room.history == nil, room.members.isEmpty { rooms[room.name] = nil }
+    }
+}

@@ -1,0 +1,159 @@
+internal import LocalHTTP
+internal import RoomsRuntime
+internal import RoomsWebSocket
+internal import RoomsWire
+
+/// Everything that lives on the hub's loop: rooms, listening servers, connections.
+final class Hub {
+    private static let webSocketPath = ByteString("/connection/websocket")
+    private static let subprotocol = ByteString("centrifuge-protobuf")
+    private static let sweepInterval = Duration.seconds(5)
+
+    private let loop: EventLoop
+    private let settings: SessionSettings
+    private let registry: RoomRegistry
+    private let verifier: TokenVerifier
+    private let key: Secret
+    private let logger: Logger
+    private let startedAt = SystemClock.now
+    private let nodeID = RoomRegistry.randomEpoch()
+
+    private var servers: [HTTPServer] = []
+    private var connections: [ObjectIdentifier: HubConnection] = [:]
+    private var dirty: [HubConnection] = []
+    /// Kept until the turn is over, because their own handlers may be running.
+    private var ended: [HubConnection] = []
+    private var readBuffer = [UInt8](repeating: 0, count: 64 << 10)
+    private var isStopping = false
+    private var whenStopped: (() -> Void)?
+
+    init(_ configuration: HubConfiguration, loop: EventLoop, logger: Logger) {
+        self.loop = loop
+        self.logger = logger
+        settings = configuration.session
+        registry = RoomRegistry(rules: configuration.rooms)
+        verifier = TokenVerifier(secret: configuration.tokenSecret)
+        key = configuration.apiKey
+    }
+
+    // MARK: life
+
+    func start(_ listeners: [Listener]) {
+        loop.onTurnEnd { [unowned self] in turnEnded() }
+        let api = ServerAPI(registry: registry, key: key) { [unowned self] in describe(&$0) }
+        for listener in listeners {
+            let server = HTTPServer(loop: loop) { [unowned self] request in answer(request, api) }
+            do throws(ListenError) {
+                try server.start(listener)
+                servers.append(server)
+            } catch {
+                logger.error("cannot listen", LogField(.address, listener.description), LogField(.error, error.message))
+            }
+        }
+        sweep()
+    }
+
+    /// Closes all connections with 3001 and calls `done` when their peers have answered, at the latest after a second.
+    func stop(_ done: @escaping () -> Void) {
+        guard !isStopping else { return }
+        isStopping = true
+        whenStopped = done
+        for connection in connections.values { connection.session.end(.shutdown) }
+        loop.schedule(after: .seconds(1)) { [unowned self] in finishStop() }
+    }
+
+    private func finishStop() {
+        guard let done = whenStopped else { return }
+        whenStopped = nil
+        for connection in Array(connections.values) { connection.cut() }
+        for server in servers { server.stop() }
+        servers = []
+        done()
+    }
+
+    private func sweep() {
+        registry.sweep(at: SystemClock.now)
+        loop.schedule(after: Self.sweepInterval) { [unowned self] in sweep() }
+    }
+
+    // MARK: HTTP
+
+    private func answer(_ request: HTTPRequest, _ api: ServerAPI) -> HTTPResponse {
+        if request.path == Self.webSocketPath { return upgrade(request) }
+        if request.path.hasPrefix(ServerAPI.prefix) { return api.answer(request, at: SystemClock.now) }
+        return .text("404 page not found\n", status: 404)
+    }
+
+    private func upgrade(_ request: HTTPRequest) -> HTTPResponse {
+        let wanted = { (name: ByteString, token: ByteString) in
+            request.list(name).contains { HTTPRequest.lowercased($0) == token }
+        }
+        guard request.method == "GET", wanted("upgrade", "websocket"), wanted("connection", "upgrade"),
+            request.header("sec-websocket-version") == "13", let key = request.header("sec-websocket-key")
+        else { return .text("Bad Request\n", status: 400) }
+        // Browsers send one, and no origin is known here.
+        guard request.header("origin") == nil else { return .text("Forbidden\n", status: 403) }
+        let isOffered = request.list("sec-websocket-protocol").contains(Self.subprotocol)
+        let isNamed = request.parameter("format") == "protobuf" || request.parameter("cf_protocol") == "protobuf"
+        guard isOffered || isNamed else {
+            return .text("this server speaks the subprotocol \(Self.subprotocol) only\n", status: 400)
+        }
+        var headers = [(name: ByteString("Sec-WebSocket-Accept"), value: WebSocketHandshake.acceptValue(for: key))]
+        if isOffered { headers.append(("Sec-WebSocket-Protocol", Self.subprotocol)) }
+        return HTTPResponse(upgradeTo: "websocket", headers: headers) { [unowned self] socket in accept(socket) }
+    }
+
+    private func accept(_ socket: UpgradedSocket) {
+        guard !isStopping else { return socket.close() }
+        let session = HubSession(registry: registry, verifier: verifier, settings: settings, at: .now)
+        let connection = HubConnection(socket: socket, session: session, settings: settings, loop: loop, hub: self)
+        connections[ObjectIdentifier(connection)] = connection
+        connection.start()
+    }
+
+    private func describe(_ writer: inout JSONWriter) {
+        writer.key(literal: "uid")
+        writer.string(nodeID)
+        writer.key(literal: "name")
+        writer.string("roomhub")
+        writer.key(literal: "version")
+        writer.string(HubVersion.text)
+        let sessions = connections.values.map(\.session).filter { !$0.client.isEmpty }
+        let numbers: [(ByteString, Int)] = [
+            ("num_clients", sessions.count),
+            ("num_users", Set(sessions.map(\.user)).count),
+            ("num_subs", sessions.reduce(0) { $0 + $1.subscriptions.count }),
+            ("num_channels", registry.rooms.values.count { !$0.members.isEmpty }),
+            ("uptime", Int((SystemClock.now - startedAt).wholeMilliseconds / 1_000)),
+        ]
+        for (key, number) in numbers {
+            writer.key(key)
+            writer.integer(number)
+        }
+    }
+
+    // MARK: called by connections
+
+    func withReadBuffer(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
+        readBuffer.withUnsafeMutableBytes(body)
+    }
+
+    func turnEnds(for connection: HubConnection) {
+        dirty.append(connection)
+    }
+
+    func ended(_ connection: HubConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+        ended.append(connection)
+    }
+
+    private func turnEnded() {
+        while !dirty.isEmpty {
+            let batch = dirty
+            dirty.removeAll(keepingCapacity: true)
+            for connection in batch { connection.settle() }
+        }
+        ended.removeAll()
+        if isStopping, connections.isEmpty { finishStop() }
+    }
+}

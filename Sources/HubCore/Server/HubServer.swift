@@ -1,0 +1,41 @@
+internal import LocalHTTP
+package import RoomsRuntime
+
+/// A small realtime server for development, tests and demos: rooms, a WebSocket for clients, an HTTP API for servers.
+///
+/// One thread, its event loop, owns everything. May be used from any thread.
+package final class HubServer: Sendable {
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let loop = EventLoop(name: "hub-loop")
+    private let hub: LoopBound<Hub>
+
+    package init(_ configuration: HubConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        hub = LoopBound(Hub(configuration, loop: loop, logger: logger), on: loop)
+    }
+
+    /// Listens on every address of the configuration; their ports, in its order.
+    package func start() throws -> [UInt16] {
+        var listeners: [Listener] = []
+        do {
+            for address in configuration.listen { listeners.append(try Listener(address)) }
+        } catch {
+            for listener in listeners { listener.close() }
+            throw error
+        }
+        let ready = listeners
+        let hub = hub
+        loop.post { hub.value.start(ready) }
+        loop.start()
+        return listeners.map(\.port)
+    }
+
+    /// Closes all connections with 3001 and returns when the thread has ended.
+    package func stop() {
+        let (hub, loop) = (hub, loop)
+        loop.post { hub.value.stop { loop.stop() } }
+        loop.join()
+    }
+}
