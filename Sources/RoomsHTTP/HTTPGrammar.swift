@@ -48,9 +48,8 @@ enum HTTPGrammar {
         }
     }
 
-    static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        var rest = number.magnitude
+    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        var rest = number
         let start = bytes.count
         repeat {
             bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))

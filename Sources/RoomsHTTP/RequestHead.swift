@@ -50,7 +50,39 @@ package struct RequestHead: Sendable {
         append("\r\n")
     }
 
+    /// A value from outside, in the form that CloudEvents' HTTP binding gives it: space, `"`, `%` and all that is not
+    /// printable ASCII become `%XX`.
+    package mutating func add(_ name: StaticString, percentEncoding value: ByteString) {
+        append(name)
+        append(": ")
+        for byte in value.bytes {
+            if byte > 0x20, byte < 0x7f, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(Self.hexadecimal[Int(byte >> 4)])
+                bytes.append(Self.hexadecimal[Int(byte & 15)])
+            }
+        }
+        append("\r\n")
+    }
+
+    /// A value of our own making that is known to be clean.
+    package mutating func add(_ name: StaticString, unchecked value: [UInt8]) {
+        append(name)
+        append(": ")
+        bytes.append(contentsOf: value)
+        append("\r\n")
+    }
+
     package mutating func add(_ name: StaticString, number: Int64) {
+        append(name)
+        append(number < 0 ? ": -" : ": ")
+        HTTPGrammar.append(number.magnitude, to: &bytes)
+        append("\r\n")
+    }
+
+    package mutating func add(_ name: StaticString, unsigned number: UInt64) {
         append(name)
         append(": ")
         HTTPGrammar.append(number, to: &bytes)
@@ -75,6 +107,8 @@ package struct RequestHead: Sendable {
         code: .invalidValue,
         message: "a header value has no line ends or other control characters"
     )
+
+    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
     private static func isFieldByte(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7f || byte == 0x09

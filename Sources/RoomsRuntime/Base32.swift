@@ -4,6 +4,12 @@ package enum Base32 {
 
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
+        Array(bytes).withUnsafeBytes { append($0, to: &text) }
+        return text
+    }
+
+    /// The same without an array of its own, for the hot path.
+    package static func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
         var bits: UInt32 = 0
         var count: UInt32 = 0
         for byte in bytes {
@@ -16,6 +22,5 @@ package enum Base32 {
             bits &= 1 << count - 1
         }
         if count > 0 { text.append(alphabet[Int(bits << (5 - count) & 31)]) }
-        return text
     }
 }

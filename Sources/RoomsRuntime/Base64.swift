@@ -9,6 +9,28 @@ package enum Base64 {
         return text
     }
 
+    /// The same without an array of its own, for the hot path.
+    package static func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+        standard.withUnsafeBufferPointer { alphabet in
+            var index = 0
+            while index &+ 3 <= bytes.count {
+                let bits = UInt32(bytes[index]) << 16 | UInt32(bytes[index &+ 1]) << 8 | UInt32(bytes[index &+ 2])
+                text.append(alphabet[Int(bits >> 18)])
+                text.append(alphabet[Int(bits >> 12 & 63)])
+                text.append(alphabet[Int(bits >> 6 & 63)])
+                text.append(alphabet[Int(bits & 63)])
+                index &+= 3
+            }
+            guard index < bytes.count else { return }
+            let isPair = index &+ 1 < bytes.count
+            let bits = UInt32(bytes[index]) << 16 | (isPair ? UInt32(bytes[index &+ 1]) << 8 : 0)
+            text.append(alphabet[Int(bits >> 18)])
+            text.append(alphabet[Int(bits >> 12 & 63)])
+            text.append(isPair ? alphabet[Int(bits >> 6 & 63)] : UInt8(ascii: "="))
+            text.append(UInt8(ascii: "="))
+        }
+    }
+
     package static func encodeURL(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         encode(bytes, alphabet: url)
     }

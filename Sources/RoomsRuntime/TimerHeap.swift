@@ -3,10 +3,10 @@ package struct TimerID: Hashable, Sendable {
     fileprivate let number: UInt64
 }
 
-/// Deadlines in order, owned by one loop.
+/// Deadlines in order, owned by one loop or one state machine.
 ///
 /// A cancelled entry stays until it comes up or the dead outnumber the living.
-struct TimerHeap<Action> {
+package struct TimerHeap<Action> {
     private struct Entry {
         var deadline: Instant
         var number: UInt64
@@ -16,13 +16,15 @@ struct TimerHeap<Action> {
     private var actions: [UInt64: Action] = [:]
     private var next: UInt64 = 0
 
+    package init() {}
+
     /// The earliest deadline, nil when none is set.
-    mutating func earliest() -> Instant? {
+    package mutating func earliest() -> Instant? {
         dropCancelled()
         return heap.first?.deadline
     }
 
-    mutating func add(_ action: Action, at deadline: Instant) -> TimerID {
+    package mutating func add(_ action: Action, at deadline: Instant) -> TimerID {
         let number = next
         next += 1
         actions[number] = action
@@ -31,7 +33,7 @@ struct TimerHeap<Action> {
         return TimerID(number: number)
     }
 
-    mutating func cancel(_ id: TimerID) {
+    package mutating func cancel(_ id: TimerID) {
         actions[id.number] = nil
         guard heap.count > 64, heap.count > 2 * actions.count else { return }
         heap = heap.filter { actions[$0.number] != nil }
@@ -39,7 +41,7 @@ struct TimerHeap<Action> {
     }
 
     /// Takes the next action whose deadline is not after `now`.
-    mutating func popDue(_ now: Instant) -> Action? {
+    package mutating func popDue(_ now: Instant) -> Action? {
         dropCancelled()
         guard let first = heap.first, first.deadline <= now else { return nil }
         removeFirst()

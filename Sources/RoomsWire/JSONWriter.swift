@@ -116,6 +116,11 @@ package struct JSONWriter {
     }
 
     private mutating func quote(_ text: UnsafeRawBufferPointer) {
+        Self.appendString(text, to: &bytes)
+    }
+
+    /// Appends `text` as a JSON string, quotes included, where the rest is written by hand.
+    package static func appendString(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         text.withMemoryRebound(to: UInt8.self) { text in
             guard let start = text.baseAddress else { return }
@@ -134,7 +139,7 @@ package struct JSONWriter {
                 }
                 bytes.append(contentsOf: text[written..<index])
                 if length == 1 {
-                    escape(byte)
+                    escape(byte, to: &bytes)
                     index += 1
                 } else {
                     bytes.append(contentsOf: UTF8Sequence.replacement)
@@ -147,7 +152,7 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func escape(_ byte: UInt8) {
+    private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\\"))
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -159,8 +164,8 @@ package struct JSONWriter {
         case 0x0d: bytes.append(UInt8(ascii: "r"))
         default:
             bytes.append(contentsOf: "u00".utf8)
-            bytes.append(Self.hexadecimal[Int(byte >> 4)])
-            bytes.append(Self.hexadecimal[Int(byte & 15)])
+            bytes.append(hexadecimal[Int(byte >> 4)])
+            bytes.append(hexadecimal[Int(byte & 15)])
         }
     }
 

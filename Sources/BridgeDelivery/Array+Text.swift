@@ -1,0 +1,74 @@
+/// Text that is written byte by byte, without a `String`.
+extension Array where Element == UInt8 {
+    mutating func append(literal text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(decimal number: Int64) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        append(decimal: number.magnitude)
+    }
+
+    mutating func append(decimal number: UInt64) {
+        var rest = number
+        let start = count
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit))
+            rest = quotient
+        } while rest > 0
+        var low = start
+        var high = count &- 1
+        while low < high {
+            swapAt(low, high)
+            low &+= 1
+            high &-= 1
+        }
+    }
+
+    /// `number` in `digits` digits, with zeros in front.
+    mutating func append(_ number: Int64, digits: Int) {
+        let start = count
+        append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+        var rest = number
+        for index in stride(from: start + digits - 1, through: start, by: -1) {
+            self[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    /// Milliseconds since 1970 as `2026-11-30T02:00:00.123Z`; what lies outside the years 0 to 9999 is clamped.
+    mutating func append(timestamp milliseconds: Int64) {
+        let clamped = Swift.min(Swift.max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+        let day = (clamped - Self.remainder(clamped, 86_400_000)) / 86_400_000
+        let time = Self.remainder(clamped, 86_400_000)
+        // Years that begin in March end with the day that is not always there (H. Hinnant's days-to-civil).
+        let shifted = day + 719_468
+        let era = (shifted - Self.remainder(shifted, 146_097)) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        append(yearOfEra + era * 400 + (month <= 2 ? 1 : 0), digits: 4)
+        append(UInt8(ascii: "-"))
+        append(month, digits: 2)
+        append(UInt8(ascii: "-"))
+        append(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1, digits: 2)
+        append(UInt8(ascii: "T"))
+        append(time / 3_600_000, digits: 2)
+        append(UInt8(ascii: ":"))
+        append(time / 60_000 % 60, digits: 2)
+        append(UInt8(ascii: ":"))
+        append(time / 1_000 % 60, digits: 2)
+        append(UInt8(ascii: "."))
+        append(time % 1_000, digits: 3)
+        append(UInt8(ascii: "Z"))
+    }
+
+    /// Never negative, whatever the sign of `number`.
+    private static func remainder(_ number: Int64, _ divisor: Int64) -> Int64 {
+        let rest = number % divisor
+        return rest < 0 ? rest + divisor : rest
+    }
+}

@@ -1,0 +1,84 @@
+internal import BridgeModel
+internal import RoomsHTTP
+internal import RoomsRuntime
+
+/// Writes the whole request of one attempt: the envelope, its signature, the headers.
+///
+/// One for each endpoint; its buffers are used again. Belongs to one thread at a time.
+final class RequestWriter {
+    /// A field whose value comes from the record is left out above this size.
+    private static let longestForeignValue = 4_096
+
+    private let beginning: RequestHead
+    private let ids: WebhookID
+    private let signature: Signature
+    private var context = StandardBody.Context(id: [], previousSeq: 0)
+    private var body: [UInt8] = []
+    private var signatures: [UInt8] = []
+
+    /// `beginning` holds the fields that are the same in every request.
+    init(beginning: RequestHead, storeID: ByteString, keys: [Secret]) {
+        self.beginning = beginning
+        ids = WebhookID(storeID: storeID)
+        signature = Signature(keys: keys)
+    }
+
+    /// Puts the request in place of what is in `request`.
+    ///
+    /// `attempt` counts from 1, `now` is in milliseconds since 1970.
+    func write(
+        _ delivery: PendingDelivery,
+        previousSeq: Int64,
+        attempt: Int,
+        now: Int64,
+        into request: inout RequestHead
+    ) {
+        ids.write(delivery, into: &context.id)
+        context.previousSeq = previousSeq
+        body.removeAll(keepingCapacity: true)
+        StandardBody.append(delivery, context, to: &body)
+        request.restart(from: beginning)
+        request.add("webhook-id", unchecked: context.id)
+        request.add("webhook-timestamp", number: now / 1_000)
+        if signature.isNeeded {
+            signature.write(id: context.id, timestamp: now / 1_000, body: body, into: &signatures)
+            request.add("webhook-signature", unchecked: signatures)
+        }
+        addFields(delivery, to: &request)
+        request.add("roombridge-attempt", number: Int64(attempt))
+        request.add("content-length", number: Int64(body.count))
+        request.end()
+        request.append(body: body)
+    }
+
+    private func addFields(_ delivery: PendingDelivery, to request: inout RequestHead) {
+        switch delivery.body {
+        case .event(let event):
+            request.add("roombridge-type", unchecked: Self.eventType)
+            addForeign("roombridge-room", delivery.room.room, to: &request)
+            addForeign("roombridge-event", event.name, to: &request)
+            if event.offset > 0 {
+                addForeign("roombridge-epoch", event.epoch, to: &request)
+                request.add("roombridge-offset", unsigned: event.offset)
+            }
+            if event.isReplayed { request.add("roombridge-replayed", unchecked: Self.true) }
+        case .gap(let gap, _):
+            request.add("roombridge-type", unchecked: Self.gapType)
+            addForeign("roombridge-room", delivery.room.room, to: &request)
+            addForeign("roombridge-epoch", gap.epoch, to: &request)
+            request.add("roombridge-offset", unsigned: gap.from)
+        }
+        request.add("roombridge-seq", number: delivery.seq)
+        request.add("roombridge-prev-seq", number: context.previousSeq)
+        if context.skipped > 0 { request.add("roombridge-skipped", number: context.skipped) }
+    }
+
+    private func addForeign(_ name: StaticString, _ value: ByteString, to request: inout RequestHead) {
+        guard !value.isEmpty, value.count <= Self.longestForeignValue else { return }
+        request.add(name, percentEncoding: value)
+    }
+
+    private static let eventType = Array("room.event".utf8)
+    private static let gapType = Array("room.gap".utf8)
+    private static let `true` = Array("true".utf8)
+}

@@ -1,0 +1,55 @@
+internal import BridgeModel
+internal import RoomsRuntime
+
+/// Makes the `webhook-id` of a record: the same after a crash, a new installation or the loss of our disk.
+///
+/// Receivers drop duplicates by it for ever, so its derivation is a promise. Belongs to one thread at a time.
+final class WebhookID {
+    private let storeID: ByteString
+    private let digest = MessageDigest()
+    private var scratch: [UInt8] = []
+
+    /// `storeID` names live-only events, which have no position in their room.
+    init(storeID: ByteString) {
+        self.storeID = storeID
+    }
+
+    /// Puts the id in place of what is in `text`.
+    func write(_ delivery: PendingDelivery, into text: inout [UInt8]) {
+        text.removeAll(keepingCapacity: true)
+        text.append(contentsOf: "rb_".utf8)
+        scratch.removeAll(keepingCapacity: true)
+        switch delivery.body {
+        case .event(let event) where event.offset == 0:
+            text.append(contentsOf: "l_".utf8)
+            text.append(contentsOf: storeID.bytes)
+            text.append(UInt8(ascii: "_"))
+            text.append(decimal: delivery.row.rawValue)
+            return
+        case .event(let event):
+            begin(delivery.room, event.epoch)
+            scratch.append(decimal: event.offset)
+            if event.incarnation > 0 {
+                scratch.append(0)
+                scratch.append(decimal: UInt64(event.incarnation))
+            }
+        case .gap(let gap, _):
+            begin(delivery.room, gap.epoch)
+            scratch.append(contentsOf: "gap".utf8)
+            scratch.append(0)
+            scratch.append(contentsOf: gap.reason.rawValue.utf8)
+            scratch.append(0)
+            scratch.append(decimal: gap.from)
+            scratch.append(0)
+            scratch.append(decimal: UInt64(gap.incarnation))
+        }
+        digest.digest(scratch) { Base32.append(UnsafeRawBufferPointer(rebasing: $0[..<20]), to: &text) }
+    }
+
+    private func begin(_ room: RoomKey, _ epoch: ByteString) {
+        for part in [room.server, room.room, epoch] {
+            scratch.append(contentsOf: part.bytes)
+            scratch.append(0)
+        }
+    }
+}
