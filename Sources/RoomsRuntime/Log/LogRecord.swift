@@ -39,6 +39,7 @@ package enum LogKey: String, Sendable {
     case process = "PROCESS"
     case reason = "REASON"
     case room = "ROOM"
+    case row = "ROW"
     case seq = "SEQ"
     case server = "SERVER"
     case state = "STATE"

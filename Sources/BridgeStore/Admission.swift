@@ -1,0 +1,55 @@
+/// Whether more events may come in.
+///
+/// Closed while the writer's inbox is above its limit (until it is half empty), while the rows on disk have reached the
+/// size the operator set (until they are below 0.9 of it), and while the disk is full.
+struct Admission: Sendable {
+    let inboxLimit: Int
+    let maxSize: Int
+
+    /// Bytes handed in and not committed.
+    private(set) var queued = 0
+    private var isInboxFull = false
+    private var isBufferFull = false
+    private var isDiskFull = false
+    /// What the other side was told last.
+    private var isToldOpen = true
+
+    init(inboxLimit: Int, maxSize: Int) {
+        self.inboxLimit = inboxLimit
+        self.maxSize = maxSize
+    }
+
+    var isOpen: Bool { !isInboxFull && !isBufferFull && !isDiskFull }
+
+    /// What was handed in is always taken; false: nothing more for now.
+    mutating func handIn(_ bytes: Int) -> Bool {
+        queued += bytes
+        if queued > inboxLimit { isInboxFull = true }
+        if !isOpen { isToldOpen = false }
+        return isOpen
+    }
+
+    mutating func took(_ bytes: Int) {
+        queued -= bytes
+        if queued <= inboxLimit / 2 { isInboxFull = false }
+    }
+
+    mutating func stored(_ waitingBytes: Int64) {
+        if waitingBytes >= Int64(maxSize) {
+            isBufferFull = true
+        } else if Double(waitingBytes) < 0.9 * Double(maxSize) {
+            isBufferFull = false
+        }
+    }
+
+    mutating func diskIsFull(_ isFull: Bool) {
+        isDiskFull = isFull
+    }
+
+    /// What is to be said now, nil when it was said already.
+    mutating func takeNews() -> Bool? {
+        guard isOpen != isToldOpen else { return nil }
+        isToldOpen = isOpen
+        return isOpen
+    }
+}

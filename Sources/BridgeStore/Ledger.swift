@@ -1,0 +1,143 @@
+internal import BridgeModel
+internal import BridgeSQLite
+internal import RoomsRuntime
+
+/// The database and what of it is held in memory; no threads, no waiting, no time.
+///
+/// Belongs to the thread that opened it until the writer takes it over.
+final class Ledger {
+    let path: String
+    let storeID: ByteString
+    let logger: Logger
+    let database: Database
+    let statements: Statements
+    var catalog: Catalog
+    var cache = RowCache()
+    var retention = Retention()
+    /// The head of the row being written; kept for its storage.
+    var head: [UInt8] = []
+    var counts = StoreCounts()
+    /// Rows whose damage was logged; no more lines once it is full.
+    var reportedRows: Set<Int64> = []
+
+    private let lock: StoreLock
+
+    /// Takes over a database that was found to be ours, and the lock of its directory.
+    init(_ database: Database, path: String, lock: StoreLock, logger: Logger) throws(SQLiteError) {
+        self.path = path
+        self.lock = lock
+        self.logger = logger
+        self.database = database
+        try Self.configureConnection(database)
+        statements = try Statements(database)
+        storeID = try Self.readStoreID(database)
+        catalog = try Catalog(reading: database, logger: logger)
+    }
+
+    /// The last id that was given out.
+    var lastRow: RowID { RowID(catalog.tally.nextRow - 1) }
+
+    func close() {
+        database.close()
+        lock.release()
+    }
+
+    private static func configureConnection(_ database: Database) throws(SQLiteError) {
+        try database.execute(Schema.connectionPragmas, doing: "setting up the connection")
+        try database.watchLog()
+        database.keepLogOnClose(false)
+    }
+
+    private static func readStoreID(_ database: Database) throws(SQLiteError) -> ByteString {
+        var id = ByteString.empty
+        try database.prepare("SELECT value FROM meta WHERE key = 'store_id'", doing: "reading the store's id")
+            .query { (row) throws(SQLiteError) in
+                id = ByteString(copying: row.bytes(0))
+                return false
+            }
+        return id
+    }
+}
+
+/// What the store did since it was opened.
+package struct StoreCounts: Sendable, Equatable {
+    package var commits = 0
+    /// Events and gaps that were committed.
+    package var records = 0
+    /// Events and gaps that were at or below the committed position, and dropped.
+    package var duplicates = 0
+    /// Rows whose last lane settled them.
+    package var released = 0
+    /// Rows that were read and are not what was written.
+    package var damaged = 0
+    /// Rows on disk, each once, and their size.
+    package var waitingRows: Int64 = 0
+    package var waitingBytes: Int64 = 0
+
+    package init() {}
+}
+
+/// The statements that serve the whole life of a connection.
+struct Statements {
+    let begin: Statement
+    let commit: Statement
+    let rollBack: Statement
+    let insertEvent: Statement
+    let deleteEvents: Statement
+    let writePosition: Statement
+    let writeLane: Statement
+    let writeTally: Statement
+    let facts: Statement
+    let factsInRange: Statement
+    let rowsFrom: Statement
+    let payload: Statement
+
+    /// A payload up to this size is read along with its row; a larger one only when the row is taken.
+    static let inlinePayload = 2_048
+
+    init(_ database: Database) throws(SQLiteError) {
+        begin = try database.prepare("BEGIN IMMEDIATE", doing: "beginning a transaction")
+        commit = try database.prepare("COMMIT", doing: "committing")
+        rollBack = try database.prepare("ROLLBACK", doing: "rolling back")
+        insertEvent = try database.prepare(
+            "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            doing: "storing an event"
+        )
+        deleteEvents = try database.prepare(
+            "DELETE FROM events WHERE id BETWEEN ?1 AND ?2",
+            doing: "deleting settled events"
+        )
+        writePosition = try database.prepare(
+            "REPLACE INTO positions VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            doing: "storing a position"
+        )
+        writeLane = try database.prepare(
+            "REPLACE INTO lanes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            doing: "storing a lane"
+        )
+        writeTally = try database.prepare(
+            "REPLACE INTO tally VALUES (1, ?1, ?2, ?3, ?4, ?5)",
+            doing: "storing the sums"
+        )
+        facts = try database.prepare(
+            "SELECT id, room, route, prev, length(head) + length(payload) FROM events WHERE id = ?1",
+            doing: "reading a row"
+        )
+        factsInRange = try database.prepare(
+            """
+            SELECT id, room, route, prev, length(head) + length(payload) FROM events
+            WHERE id BETWEEN ?1 AND ?2 ORDER BY id
+            """,
+            doing: "reading rows"
+        )
+        rowsFrom = try database.prepare(
+            """
+            SELECT id, room, route, prev, seq, crc, head, length(payload),
+                CASE WHEN length(payload) <= \(Self.inlinePayload) THEN payload END
+            FROM events WHERE id >= ?1 ORDER BY id
+            """,
+            doing: "reading waiting events"
+        )
+        payload = try database.prepare("SELECT payload FROM events WHERE id = ?1", doing: "reading a payload")
+    }
+}

@@ -1,0 +1,96 @@
+package import BridgeModel
+internal import BridgeSQLite
+internal import Glibc
+package import RoomsRuntime
+
+/// The durable buffer between the server and the endpoints: events, positions and lanes of one state directory.
+///
+/// `open`, then `configure`, then `start`, on one thread; after that everything may be called from anywhere.
+package final class Store: Sendable {
+    private let loop = EventLoop(name: "store-writer")
+    private let inbox: Inbox<StoreCommand>
+    private let admission: Lock<Admission>
+    private let published = Lock(StoreCounts())
+    private let logger: Logger
+    // Safety: used before `start` by its caller, afterwards on the loop's thread alone.
+    private nonisolated(unsafe) let ledger: Ledger
+    private let isStarted = Lock(false)
+
+    private init(_ options: StoreOptions, _ ledger: Ledger, logger: Logger) {
+        inbox = Inbox { [loop] in loop.wake() }
+        admission = Lock(Admission(inboxLimit: options.inboxLimit, maxSize: options.maxSize))
+        self.ledger = ledger
+        self.logger = logger
+    }
+
+    /// Locks the state directory and opens what is in it, or makes it.
+    package static func open(_ options: StoreOptions, logger: Logger) throws(StoreError) -> Store {
+        try StoreFiles.makeDirectory(options.directory)
+        let ledger = try StoreFiles.openLedger(in: options.directory, logger: logger)
+        return Store(options, ledger, logger: logger)
+    }
+
+    /// Tells which rooms, endpoints and routes (sets of indices into `endpoints`) there are; before `start`.
+    ///
+    /// An endpoint that is gone loses its lanes; a room that is gone keeps its position and what waits for it.
+    package func configure(
+        rooms: [RoomKey],
+        endpoints: [ByteString],
+        routes: [[Int]]
+    ) throws(StoreError) -> StoreSnapshot {
+        do {
+            return try ledger.configure(rooms: rooms, endpoints: endpoints, routes: routes)
+        } catch {
+            throw StoreError(error, path: ledger.path)
+        }
+    }
+
+    /// Starts the writer's thread.
+    package func start(_ ports: StorePorts) {
+        isStarted.withLock { $0 = true }
+        let counts = ledger.counts
+        published.withLock { $0 = counts }
+        admission.withLock { $0.stored(counts.waitingBytes) }
+        let writer = StoreWriter(
+            ledger: ledger,
+            loop: loop,
+            inbox: inbox,
+            admission: admission,
+            published: published,
+            ports: ports,
+            logger: logger
+        )
+        loop.onWake { writer.turn() }
+        loop.start()
+        loop.wake()
+    }
+
+    /// Takes records to commit, whatever the answer; false: hand in no more until `admission(true)`.
+    package func append(_ records: [AppendRecord]) -> Bool {
+        var bytes = 0
+        for record in records { bytes += record.bytes }
+        let isOpen = admission.withLock { $0.handIn(bytes) }
+        inbox.put(.append(records))
+        return isOpen
+    }
+
+    package func settle(_ settlements: [Settlement]) {
+        guard !settlements.isEmpty else { return }
+        inbox.put(.settle(settlements))
+    }
+
+    /// Reads what waits for some lanes; `done` runs on the writer's thread, in one order with `committed`.
+    package func refill(_ request: RefillRequest, _ done: @escaping @Sendable (RefillResult) -> Void) {
+        inbox.put(.refill(request, done))
+    }
+
+    /// As the last commit left them.
+    package var counts: StoreCounts { published.withLock { $0 } }
+
+    /// Commits what waits, moves the log into the database, closes and unlocks it; refills under way are not answered.
+    package func stop() {
+        guard isStarted.withLock({ $0 }) else { return ledger.close() }
+        inbox.put(.stop)
+        loop.join()
+    }
+}

@@ -1,0 +1,104 @@
+internal import BridgeSQLite
+internal import Glibc
+internal import RoomsRuntime
+
+/// The files of a state directory: made with mode 0600, checked before anything is written.
+enum StoreFiles {
+    static func makeDirectory(_ directory: String) throws(StoreError) {
+        guard mkdir(directory, 0o700) != 0 else { return }
+        let reason = errno
+        var status = stat()
+        guard reason == EEXIST else {
+            throw StoreError(
+                code: .cannotCreate,
+                message: "\(directory): cannot be made: \(String(cString: strerror(reason))); "
+                    + "the directory above it must exist and be writable for this user",
+                systemError: reason
+            )
+        }
+        guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw StoreError(
+                code: .cannotCreate,
+                message: "\(directory): is not a directory; the state directory must be a directory, "
+                    + "or not exist so that it can be made",
+                systemError: ENOTDIR
+            )
+        }
+    }
+
+    /// Locks the directory, which must be there, and opens its database.
+    static func openLedger(in directory: String, logger: Logger) throws(StoreError) -> Ledger {
+        let lock = try StoreLock(directory: directory)
+        let path = directory + "/" + Schema.databaseName
+        try makeFile(path)
+        do {
+            return try Ledger(prepare(path), path: path, lock: lock, logger: logger)
+        } catch let error as StoreError {
+            throw error
+        } catch let error as SQLiteError {
+            throw StoreError(error, path: path)
+        } catch {
+            throw StoreError(code: .inputOutput, message: "\(path): \(error)")
+        }
+    }
+
+    /// SQLite would make it readable for others.
+    private static func makeFile(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreError(
+                code: .cannotCreate,
+                message: "\(path): cannot be opened: \(String(cString: strerror(errno))); "
+                    + "the state directory and its files must be writable for this user",
+                systemError: errno
+            )
+        }
+        close(descriptor)
+    }
+
+    /// Makes the tables in an empty file; refuses what is not a store of ours, and a newer one, untouched.
+    private static func prepare(_ path: String) throws -> Database {
+        let database = try Database(path: path)
+        database.keepLogOnClose(true)
+        try database.execute(Schema.lockingPragma, doing: "locking the database")
+        let version = try database.integer("PRAGMA user_version", doing: "reading the version")
+        let owner = try database.integer("PRAGMA application_id", doing: "reading the version")
+        let tables = try database.integer("SELECT count(*) FROM sqlite_schema", doing: "reading the tables")
+        if version == 0, owner == 0, tables == 0 {
+            try create(database)
+            return database
+        }
+        guard owner == Schema.applicationID else {
+            throw StoreError(
+                code: .foreign,
+                message: "\(path): is a database of another program; "
+                    + "the state directory must be empty or one that RoomBridge made"
+            )
+        }
+        guard version <= Schema.version else {
+            throw StoreError(
+                code: .newerSchema,
+                message: "\(path): has schema \(version), this program knows up to \(Schema.version); "
+                    + "it was left as it is: run the newer version, or use another state directory"
+            )
+        }
+        return database
+    }
+
+    private static func create(_ database: Database) throws(SQLiteError) {
+        try database.execute(Schema.creationPragmas, doing: "making the database")
+        try database.execute(Schema.connectionPragmas, doing: "making the database")
+        try database.execute("BEGIN IMMEDIATE", doing: "making the tables")
+        try database.execute(Schema.tables, doing: "making the tables")
+        let id = Base32.encode(Digest.randomBytes(20))
+        let insert = try database.prepare(
+            "INSERT INTO meta VALUES ('store_id', CAST(?1 AS TEXT))",
+            doing: "making the tables"
+        )
+        try id.withBytes { (id) throws(SQLiteError) in try insert.run { $0.set(1, id) } }
+        try database.execute(
+            "PRAGMA application_id=\(Schema.applicationID); PRAGMA user_version=\(Schema.version); COMMIT",
+            doing: "making the tables"
+        )
+    }
+}

@@ -1,0 +1,49 @@
+package import BridgeModel
+package import RoomsRuntime
+
+package struct StoreOptions: Sendable {
+    /// The state directory; made (mode 0700) when only its last part is missing.
+    package var directory: String
+    /// Bytes of waiting events, each once, at which intake stops; it goes on below 0.9 of it.
+    package var maxSize: Int
+    /// Bytes handed in and not committed, above which `append` says no.
+    package var inboxLimit = 16 << 20
+
+    package init(directory: String, maxSize: Int = 1 << 30) {
+        self.directory = directory
+        self.maxSize = maxSize
+    }
+}
+
+/// What the store knows at start; everything is parallel to what `configure` was given.
+package struct StoreSnapshot: Sendable {
+    /// Random, made with the state directory.
+    package var storeID: ByteString
+    package var rooms: [RoomID]
+    package var positions: [Position?]
+    package var endpoints: [EndpointID]
+    package var routes: [RouteID]
+    /// All with something waiting or ever acknowledged, also of rooms that are not configured any more.
+    package var lanes: [LaneState]
+    package var lastCommitted: RowID
+}
+
+/// Where the store calls out; each on the writer's thread.
+package struct StorePorts: Sendable {
+    /// After COMMIT, in commit order, one per row and endpoint; in one order with the answers of `refill`.
+    package var committed: @Sendable ([PendingDelivery]) -> Void
+    /// Whether more events may come in, whenever that changes.
+    package var admission: @Sendable (Bool) -> Void
+    /// The store cannot go on: nothing more is committed, the process must end.
+    package var failed: @Sendable (StoreError) -> Void
+
+    package init(
+        committed: @escaping @Sendable ([PendingDelivery]) -> Void,
+        admission: @escaping @Sendable (Bool) -> Void,
+        failed: @escaping @Sendable (StoreError) -> Void
+    ) {
+        self.committed = committed
+        self.admission = admission
+        self.failed = failed
+    }
+}

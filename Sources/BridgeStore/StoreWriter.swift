@@ -1,0 +1,253 @@
+internal import BridgeModel
+internal import BridgeSQLite
+internal import RoomsRuntime
+
+/// What is asked of the writer.
+enum StoreCommand: Sendable {
+    case append([AppendRecord])
+    case settle([Settlement])
+    case refill(RefillRequest, @Sendable (RefillResult) -> Void)
+    case stop
+}
+
+/// The thread's work: takes what waits, commits it group by group, reads and sweeps in between, checkpoints.
+///
+/// Lives on the loop "store-writer".
+final class StoreWriter {
+    /// Bounds of what is read between two commits.
+    private static let sliceRows = 500
+    private static let sliceBytes = 256 << 10
+    /// Pages in the log at which they are moved into the database.
+    private static let checkpointPages = 1_000
+    /// Quiet time after which the log is cut to nothing.
+    private static let idleDelay = Duration.seconds(5)
+
+    private let ledger: Ledger
+    /// The loop keeps the writer, not the other way round.
+    private unowned let loop: EventLoop
+    private let inbox: Inbox<StoreCommand>
+    private let admission: Lock<Admission>
+    private let published: Lock<StoreCounts>
+    private let ports: StorePorts
+    private let logger: Logger
+
+    private var commands: [StoreCommand] = []
+    private var batch = WriteBatch()
+    private var passes: [(pass: RefillPass, done: @Sendable (RefillResult) -> Void)] = []
+    private var timer: (id: TimerID, deadline: Instant)?
+    private var lastWork: Instant
+    private var isDiskFull = false
+    private var probeAt = Instant.distantFuture
+    private var hasFailed = false
+    private var isStopping = false
+
+    init(
+        ledger: Ledger,
+        loop: EventLoop,
+        inbox: Inbox<StoreCommand>,
+        admission: Lock<Admission>,
+        published: Lock<StoreCounts>,
+        ports: StorePorts,
+        logger: Logger
+    ) {
+        self.ledger = ledger
+        self.loop = loop
+        self.inbox = inbox
+        self.admission = admission
+        self.published = published
+        self.ports = ports
+        self.logger = logger
+        lastWork = SystemClock.now
+    }
+
+    /// Everything there is to do now; runs whenever the loop was woken or a deadline came.
+    func turn() {
+        takeCommands()
+        guard !hasFailed else { return finishIfAsked() }
+        do {
+            try commitDue()
+            try read()
+            try sweep()
+            try truncateWhenIdle()
+        } catch {
+            fail(error)
+        }
+        tellAdmission()
+        finishIfAsked()
+        if !isStopping, !hasFailed { arm() }
+    }
+
+    private func takeCommands() {
+        inbox.drain(into: &commands)
+        let now = SystemClock.now
+        for command in commands {
+            switch command {
+            case .append(let records): batch.add(records)
+            case .settle(let settlements): batch.add(settlements, now: now)
+            case .refill(let request, let done): passes.append((RefillPass(request, ledger), done))
+            case .stop: isStopping = true
+            }
+        }
+        commands.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: committing
+
+    private func commitDue() throws(SQLiteError) {
+        let now = SystemClock.now
+        if isDiskFull, batch.isEmpty, probeAt <= now { try probeDisk(now) }
+        while let due = batch.due(), due <= now || isStopping {
+            guard try commitGroup() else { return }
+        }
+    }
+
+    /// False when the disk is full.
+    private func commitGroup() throws(SQLiteError) -> Bool {
+        let now = SystemClock.now
+        lastWork = now
+        let group = batch.next(now: now)
+        let deliveries: [PendingDelivery]
+        do {
+            deliveries = try ledger.commit(group.records, group.settlements)
+        } catch {
+            guard case .full = error.code else { throw error }
+            batch.postpone(now: now)
+            noteDisk(isFull: true, error)
+            return false
+        }
+        noteDisk(isFull: false, nil)
+        let bytes = batch.committed()
+        let counts = ledger.counts
+        published.withLock { $0 = counts }
+        admission.withLock { admission in
+            admission.took(bytes)
+            admission.stored(counts.waitingBytes)
+        }
+        if !deliveries.isEmpty { ports.committed(deliveries) }
+        if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
+        return true
+    }
+
+    /// With nothing to commit, only a write of no use tells whether there is space again.
+    private func probeDisk(_ now: Instant) throws(SQLiteError) {
+        probeAt = now + WriteBatch.retryDelay
+        do {
+            try ledger.rewriteTally()
+            try ledger.database.checkpoint(.passive)
+            noteDisk(isFull: false, nil)
+        } catch {
+            guard case .full = error.code else { throw error }
+        }
+    }
+
+    private func noteDisk(isFull: Bool, _ error: SQLiteError?) {
+        guard isFull != isDiskFull else { return }
+        isDiskFull = isFull
+        probeAt = SystemClock.now + WriteBatch.retryDelay
+        admission.withLock { $0.diskIsFull(isFull) }
+        if isFull {
+            logger.error(
+                "the disk is full: nothing more comes in until there is space, what is stored goes on",
+                LogField(.path, ledger.path),
+                LogField(.error, error?.description ?? "")
+            )
+        } else {
+            logger.notice("the disk has space again", LogField(.path, ledger.path))
+        }
+    }
+
+    // MARK: between commits
+
+    /// One slice of the pass that has waited longest; the others follow in turn.
+    private func read() throws(SQLiteError) {
+        guard !passes.isEmpty, !isStopping else { return }
+        var (pass, done) = passes.removeFirst()
+        if let result = try pass.advance(rows: Self.sliceRows, bytes: Self.sliceBytes, ledger) {
+            done(result)
+        } else {
+            passes.append((pass, done))
+        }
+        lastWork = SystemClock.now
+        if !passes.isEmpty { loop.wake() }
+    }
+
+    private func sweep() throws(SQLiteError) {
+        guard ledger.hasSweep, batch.isEmpty, passes.isEmpty, !isStopping, !isDiskFull else { return }
+        do {
+            try ledger.sweep(limit: Self.sliceRows)
+        } catch {
+            guard case .full = error.code else { throw error }
+            noteDisk(isFull: true, error)
+            return
+        }
+        let counts = ledger.counts
+        published.withLock { $0 = counts }
+        admission.withLock { $0.stored(counts.waitingBytes) }
+        if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
+        loop.wake()
+    }
+
+    private func truncateWhenIdle() throws(SQLiteError) {
+        guard ledger.database.pagesInLog > 0, SystemClock.now - lastWork >= Self.idleDelay else { return }
+        try checkpoint(.truncate)
+    }
+
+    /// A full disk only puts it off.
+    private func checkpoint(_ kind: Database.Checkpoint) throws(SQLiteError) {
+        do {
+            try ledger.database.checkpoint(kind)
+        } catch {
+            guard case .full = error.code else { throw error }
+            noteDisk(isFull: true, error)
+        }
+    }
+
+    private func tellAdmission() {
+        if let isOpen = admission.withLock({ $0.takeNews() }) { ports.admission(isOpen) }
+    }
+
+    /// Sets the one timer to what comes first: a commit that is due, or the end of the quiet time.
+    private func arm() {
+        var deadline = batch.due()
+        if deadline == nil, isDiskFull { deadline = probeAt }
+        if deadline == nil, ledger.database.pagesInLog > 0 { deadline = lastWork + Self.idleDelay }
+        guard let deadline else { return }
+        if let timer {
+            if timer.deadline <= deadline, timer.deadline > SystemClock.now { return }
+            loop.cancel(timer.id)
+        }
+        let id = loop.schedule(at: deadline) { [unowned self] in
+            timer = nil
+            turn()
+        }
+        timer = (id, deadline)
+    }
+
+    // MARK: the end
+
+    private func fail(_ error: SQLiteError) {
+        hasFailed = true
+        let failure = StoreError(error, path: ledger.path)
+        logger.error("the store cannot go on", LogField(.error, failure.message), LogField(.code, error.code.rawValue))
+        ports.failed(failure)
+    }
+
+    private func finishIfAsked() {
+        guard isStopping else { return }
+        if !hasFailed {
+            if batch.waitingRecords > 0 {
+                logger.warning(
+                    "stopped with a full disk: the server keeps what could not be stored",
+                    LogField(.count, batch.waitingRecords)
+                )
+            }
+            do {
+                try checkpoint(.truncate)
+            } catch {
+                fail(error)
+            }
+        }
+        ledger.close()
+        loop.stop()
+    }
+}

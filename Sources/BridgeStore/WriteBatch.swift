@@ -1,0 +1,93 @@
+internal import BridgeModel
+internal import RoomsRuntime
+
+/// What waits for a commit, and when the next one is due.
+///
+/// A group ends at 1,000 rows or 1 MiB. It never waits for more, but commits start at least 2 ms apart unless a whole
+/// group waits; settlements alone wait up to 20 ms for company. After a full disk nothing is tried for a second.
+struct WriteBatch {
+    static let maxRows = 1_000
+    static let maxBytes = 1 << 20
+    static let spacing = Duration.milliseconds(2)
+    static let patience = Duration.milliseconds(20)
+    static let retryDelay = Duration.seconds(1)
+
+    /// Everything waiting, in order; what was committed stands before `start`.
+    private var records: [AppendRecord] = []
+    private var start = 0
+    private var settlements: [Settlement] = []
+    private var bytes = 0
+    private var settlementsSince: Instant?
+    private var lastStart: Instant?
+    private var retryAt: Instant?
+
+    /// The size of the group that `next` gave.
+    private var groupRows = 0
+    private var groupBytes = 0
+    private var groupSettlements = 0
+
+    mutating func add(_ more: [AppendRecord]) {
+        if start == records.count {
+            records = more
+            start = 0
+        } else {
+            records.append(contentsOf: more)
+        }
+        for record in more { bytes += record.bytes }
+    }
+
+    mutating func add(_ more: [Settlement], now: Instant) {
+        if settlements.isEmpty { settlementsSince = now }
+        settlements.append(contentsOf: more)
+    }
+
+    var isEmpty: Bool { start == records.count && settlements.isEmpty }
+    var waitingRecords: Int { records.count - start }
+
+    /// When the next commit may start; nil when nothing waits.
+    func due() -> Instant? {
+        guard !isEmpty else { return nil }
+        if let retryAt { return retryAt }
+        if waitingRecords >= Self.maxRows || bytes >= Self.maxBytes || settlements.count >= Self.maxRows {
+            return Instant(nanoseconds: 0)
+        }
+        let spaced = lastStart.map { $0 + Self.spacing } ?? Instant(nanoseconds: 0)
+        if waitingRecords > 0 { return spaced }
+        return max(spaced, settlementsSince.map { $0 + Self.patience } ?? spaced)
+    }
+
+    /// The group to commit now; it stays until `committed`.
+    mutating func next(now: Instant) -> (records: ArraySlice<AppendRecord>, settlements: [Settlement]) {
+        lastStart = now
+        groupRows = 0
+        groupBytes = 0
+        while start + groupRows < records.count, groupRows < Self.maxRows, groupBytes < Self.maxBytes {
+            groupBytes += records[start + groupRows].bytes
+            groupRows += 1
+        }
+        groupSettlements = settlements.count
+        return (records[start..<start + groupRows], settlements)
+    }
+
+    /// Forgets the group that `next` gave; the bytes of its records.
+    mutating func committed() -> Int {
+        start += groupRows
+        bytes -= groupBytes
+        if start == records.count {
+            records = []
+            start = 0
+        } else if start > 4 * Self.maxRows {
+            records.removeFirst(start)
+            start = 0
+        }
+        settlements.removeFirst(groupSettlements)
+        settlementsSince = nil
+        retryAt = nil
+        return groupBytes
+    }
+
+    /// Keeps the group for another try.
+    mutating func postpone(now: Instant) {
+        retryAt = now + Self.retryDelay
+    }
+}
