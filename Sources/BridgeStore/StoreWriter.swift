@@ -40,6 +40,7 @@ final class StoreWriter {
     private var probeAt = Instant.distantFuture
     private var hasFailed = false
     private var isStopping = false
+    private var isFinished = false
 
     init(
         ledger: Ledger,
@@ -62,6 +63,7 @@ final class StoreWriter {
 
     /// Everything there is to do now; runs whenever the loop was woken or a deadline came.
     func turn() {
+        guard !isFinished else { return }
         takeCommands()
         guard !hasFailed else { return finishIfAsked() }
         do {
@@ -247,6 +249,7 @@ final class StoreWriter {
                 fail(error)
             }
         }
+        isFinished = true
         ledger.close()
         loop.stop()
     }
