@@ -1,1 +1,1 @@
-// placeholder
+Benchmark.main()

@@ -1,0 +1,67 @@
+internal import Glibc
+
+/// The server that publishes: the real Centrifugo where it is at hand, else our own hub.
+final class RealtimeServer {
+    static let key = "api-key-for-benchmarks"
+
+    let name: String
+    let port: UInt16
+    private let program: Program
+    private let client: PlainClient
+
+    /// `history` is what each room keeps, in events.
+    init(folder: String, binaries: String, history: Int) {
+        let held = HeldPort()
+        port = held.number
+        if let centrifugo = getenv("CENTRIFUGO").map({ String(cString: $0) }) {
+            name = "Centrifugo"
+            writeFile(
+                "\(folder)/centrifugo.json",
+                """
+                {"http_server": {"address": "127.0.0.1", "port": "\(port)"}, "http_api": {"key": "\(Self.key)"},
+                 "log": {"level": "error"}, "client": {"allow_anonymous_connect_without_token": true, "queue_max_size": 67108864},
+                 "channel": {"namespaces": [{"name": "order", "history_size": \(history), "history_ttl": "1800s",
+                   "force_recovery": true, "allow_subscribe_for_client": true, "allow_subscribe_for_anonymous": true,
+                   "allow_history_for_subscriber": true, "allow_history_for_anonymous": true}]}}
+                """)
+            program = Program("centrifugo", [centrifugo, "-c", "\(folder)/centrifugo.json"], log: "\(folder)/server.log")
+        } else {
+            name = "roomhub"
+            writeFile("\(folder)/api-key", Self.key)
+            writeFile(
+                "\(folder)/hub.json",
+                """
+                {"api_key": {"file": "\(folder)/api-key"},
+                 "rooms": [{"pattern": "order:{id}", "public": true, "history": \(history), "keep": "30m"}]}
+                """)
+            program = Program(
+                "roomhub",
+                ["\(binaries)/roomhub", "--config", "\(folder)/hub.json", "--listen", "127.0.0.1:\(port)"],
+                log: "\(folder)/server.log")
+        }
+        held.waitUntilTaken()
+        client = PlainClient(port: port)
+    }
+
+    var url: String { "ws://127.0.0.1:\(port)/connection/websocket" }
+    var cpuMicroseconds: Double { program.cpuMicroseconds }
+
+    /// Publishes `events` events of about 300 bytes round robin to `rooms` rooms, 100 a request.
+    func publish(_ events: Int, rooms: Int) {
+        let filler = String(repeating: "x", count: 240)
+        var number = 0
+        while number < events {
+            let commands = (number..<min(events, number + 100)).map { number in
+                """
+                {"publish":{"channel":"order:\(number % rooms)","data":{"event":"updated","data":{"n":\(number),"text":"\(filler)"}}}}
+                """
+            }
+            let body = "{\"commands\":[" + commands.joined(separator: ",") + "]}"
+            let answer = client.post("/api/batch", key: Self.key, body: Array(body.utf8))
+            guard !answer.contains("\"error\"") else { fail("the server refuses to publish: \(answer.prefix(300))") }
+            number += commands.count
+        }
+    }
+
+    func end() { program.end() }
+}
