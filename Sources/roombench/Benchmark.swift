@@ -33,7 +33,9 @@ struct Benchmark {
     }
 
     func run() {
-        print("roombench: \(events) events of about 300 bytes, \(rooms) rooms, 8 requests in flight, median of \(rounds) rounds")
+        print(
+            "roombench: \(events) events of about 300 bytes, \(rooms) rooms, 8 requests in flight, median of \(rounds) rounds"
+        )
         var table = Table()
         for round in 1...rounds {
             note("round \(round) of \(rounds)")
@@ -60,14 +62,20 @@ struct Benchmark {
         let sink = Sink(folder: folder, port: HeldPort())
         writeFile(
             "\(folder)/post.lua",
-            "wrk.method = 'POST'\nwrk.body = string.rep('x', 300)\nwrk.headers['content-type'] = 'application/json'\n")
+            "wrk.method = 'POST'\nwrk.body = string.rep('x', 300)\nwrk.headers['content-type'] = 'application/json'\n"
+        )
         let log = "\(folder)/wrk.log"
         writeFile(log, "")
         let program = Program(
-            "wrk", ["wrk", "-t1", "-c8", "-d3s", "-s", "\(folder)/post.lua", "http://127.0.0.1:\(sink.port)/"], log: log)
+            "wrk",
+            ["wrk", "-t1", "-c8", "-d3s", "-s", "\(folder)/post.lua", "http://127.0.0.1:\(sink.port)/"],
+            log: log
+        )
         _ = program.wait()
         let line = readFile(log).split(separator: "\n").first { $0.contains("Requests/sec:") }
-        guard let rate = line?.split(separator: " ").last.flatMap({ Double($0) }) else { fail("wrk says: \(readFile(log))") }
+        guard let rate = line?.split(separator: " ").last.flatMap({ Double($0) }) else {
+            fail("wrk says: \(readFile(log))")
+        }
         table.add("wrk on the sink", rate: rate)
         sink.end()
     }
@@ -79,17 +87,22 @@ struct Benchmark {
         let program = Program(
             "curlloop",
             [
-                "\(binaries)/curlloop", "http://127.0.0.1:\(sink.port)/hooks", unix ? sink.unixPath : "-", "\(events)", "8",
+                "\(binaries)/curlloop", "http://127.0.0.1:\(sink.port)/hooks", unix ? sink.unixPath : "-", "\(events)",
+                "8",
                 "300",
-            ], log: log)
+            ],
+            log: log
+        )
         let status = program.wait()
         let text = readFile(log)
         guard status == 0, let seconds = number("seconds", in: text), let cpu = number("cpu_us", in: text) else {
             fail("curlloop failed: \(text)")
         }
         table.add(
-            unix ? "bare libcurl loop in C over Unix" : "bare libcurl loop in C", rate: Double(events) / seconds,
-            cpu: cpu / Double(events))
+            unix ? "bare libcurl loop in C over Unix" : "bare libcurl loop in C",
+            rate: Double(events) / seconds,
+            cpu: cpu / Double(events)
+        )
         sink.end()
     }
 
@@ -104,17 +117,23 @@ struct Benchmark {
         let program = Program(
             "peer-go",
             [
-                peer, "-url", server.url, "-sink", "http://127.0.0.1:\(sink.port)/hooks", "-rooms", "\(rooms)", "-events",
+                peer, "-url", server.url, "-sink", "http://127.0.0.1:\(sink.port)/hooks", "-rooms", "\(rooms)",
+                "-events",
                 "\(events + 1)",
-            ], log: log)
+            ],
+            log: log
+        )
         program.waitFor("joined")
         let cpu = program.cpuMicroseconds
         let clock = Stopwatch()
         server.publish(events, rooms: rooms)
         guard sink.waitFor(events) else { fail("the peer delivered only \(sink.count)") }
         table.add(
-            "end to end, Go peer (keeps nothing) on \(server.name)", rate: Double(events) / clock.seconds,
-            cpu: (program.cpuMicroseconds - cpu) / Double(events), memory: program.memory)
+            "end to end, Go peer (keeps nothing) on \(server.name)",
+            rate: Double(events) / clock.seconds,
+            cpu: (program.cpuMicroseconds - cpu) / Double(events),
+            memory: program.memory
+        )
         program.end(SIGKILL)
         server.end()
         sink.end()
@@ -126,16 +145,25 @@ struct Benchmark {
         let sink = Sink(folder: folder, port: HeldPort())
         let server = RealtimeServer(folder: folder, binaries: binaries, history: events)
         let bridge = BridgeRun(
-            folder: folder, binaries: binaries, name: "e\(round)\(isSigned)\(unix)", server: server.url,
-            target: unix ? .unix(sink.unixPath) : .tcp(sink.port), rooms: rooms, isSigned: isSigned)
+            folder: folder,
+            binaries: binaries,
+            name: "e\(round)\(isSigned)\(unix)",
+            server: server.url,
+            target: unix ? .unix(sink.unixPath) : .tcp(sink.port),
+            rooms: rooms,
+            isSigned: isSigned
+        )
         bridge.start()
         let cpu = bridge.cpuMicroseconds
         let clock = Stopwatch()
         server.publish(events, rooms: rooms)
         guard sink.waitFor(events) else { fail("only \(sink.count) of \(events) arrived; see \(folder)") }
         table.add(
-            "\(name), durable, on \(server.name)", rate: Double(events) / clock.seconds,
-            cpu: (bridge.cpuMicroseconds - cpu) / Double(events), memory: bridge.memory)
+            "\(name), durable, on \(server.name)",
+            rate: Double(events) / clock.seconds,
+            cpu: (bridge.cpuMicroseconds - cpu) / Double(events),
+            memory: bridge.memory
+        )
         bridge.end()
         server.end()
         sink.end()
@@ -146,8 +174,14 @@ struct Benchmark {
         let held = HeldPort()
         let server = RealtimeServer(folder: folder, binaries: binaries, history: events)
         let bridge = BridgeRun(
-            folder: folder, binaries: binaries, name: "d\(round)\(isSigned)\(unix)", server: server.url,
-            target: unix ? .unix("\(folder)/sink.sock") : .tcp(held.number), rooms: rooms, isSigned: isSigned)
+            folder: folder,
+            binaries: binaries,
+            name: "d\(round)\(isSigned)\(unix)",
+            server: server.url,
+            target: unix ? .unix("\(folder)/sink.sock") : .tcp(held.number),
+            rooms: rooms,
+            isSigned: isSigned
+        )
         unlink("\(folder)/sink.sock")
         bridge.start()
         server.publish(events, rooms: rooms)
@@ -161,8 +195,11 @@ struct Benchmark {
         guard sink.waitFor(events) else { fail("only \(sink.count) of \(events) arrived; see \(folder)") }
         let drained = Double(events - first)
         table.add(
-            "\(name), durable", rate: drained / (clock.seconds - begin), cpu: (bridge.cpuMicroseconds - cpu) / drained,
-            memory: bridge.memory)
+            "\(name), durable",
+            rate: drained / (clock.seconds - begin),
+            cpu: (bridge.cpuMicroseconds - cpu) / drained,
+            memory: bridge.memory
+        )
         bridge.end()
         server.end()
         sink.end()

@@ -23,10 +23,12 @@ final class BridgeRun {
             """
             {"servers": {"main": {"url": "\(server)"}}, "endpoints": {"sink": {\(endpoint)\(signing)}},
              "rooms": [\(entries.joined(separator: ",\n"))]}
-            """)
+            """
+        )
         log = "\(folder)/\(name).log"
         command = [
-            "\(binaries)/roombridge", "run", "--config", "\(folder)/\(name).json", "--state-dir", "\(folder)/\(name)-state",
+            "\(binaries)/roombridge", "run", "--config", "\(folder)/\(name).json", "--state-dir",
+            "\(folder)/\(name)-state",
         ]
     }
 

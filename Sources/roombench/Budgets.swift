@@ -18,14 +18,20 @@ func printBudgets(_ table: Table) {
         return left / right
     }
     row(
-        "drain, signed / bare libcurl loop", ratio(table.rate("drain, signed"), table.rate("bare libcurl loop in C")),
-        atLeast: 1.3)
+        "drain, signed / bare libcurl loop",
+        ratio(table.rate("drain, signed"), table.rate("bare libcurl loop in C")),
+        atLeast: 1.3
+    )
     row(
         "drain over Unix, signed / bare libcurl loop over Unix",
-        ratio(table.rate("drain over Unix"), table.rate("bare libcurl loop in C over Unix")), atLeast: 1.3)
+        ratio(table.rate("drain over Unix"), table.rate("bare libcurl loop in C over Unix")),
+        atLeast: 1.3
+    )
     row(
-        "end to end, signed / Go peer", ratio(table.rate("end to end, signed"), table.rate("end to end, Go peer")),
-        atLeast: 1.2)
+        "end to end, signed / Go peer",
+        ratio(table.rate("end to end, signed"), table.rate("end to end, Go peer")),
+        atLeast: 1.2
+    )
     row("CPU per event end to end, signed, TCP (µs)", table.cpu("end to end, signed"), atMost: 12)
     row("CPU per event end to end, signed, Unix (µs)", table.cpu("end to end over Unix"), atMost: 9)
     row("latency p50 beyond the frame (ms)", table.rate("latency p50"), atMost: 0.8)

@@ -38,7 +38,9 @@ final class PlainClient {
     private func exchange(_ request: [UInt8]) -> String {
         var sent = 0
         while sent < request.count {
-            let count = request[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue)) }
+            let count = request[sent...].withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue))
+            }
             guard count > 0 else { fail("the server hung up") }
             sent += count
         }
@@ -50,7 +52,9 @@ final class PlainClient {
             let text = String(decoding: answer, as: UTF8.self)
             guard let end = text.utf8Range(of: "\r\n\r\n") else { continue }
             let head = text[..<end.lowerBound].lowercased()
-            guard head.hasPrefix("http/1.1 200"), let length = Self.contentLength(head) else { fail("odd answer: \(text)") }
+            guard head.hasPrefix("http/1.1 200"), let length = Self.contentLength(head) else {
+                fail("odd answer: \(text)")
+            }
             let body = text[end.upperBound...]
             if body.utf8.count >= length { return String(body) }
         }

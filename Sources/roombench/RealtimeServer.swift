@@ -23,8 +23,13 @@ final class RealtimeServer {
                  "channel": {"namespaces": [{"name": "order", "history_size": \(history), "history_ttl": "1800s",
                    "force_recovery": true, "allow_subscribe_for_client": true, "allow_subscribe_for_anonymous": true,
                    "allow_history_for_subscriber": true, "allow_history_for_anonymous": true}]}}
-                """)
-            program = Program("centrifugo", [centrifugo, "-c", "\(folder)/centrifugo.json"], log: "\(folder)/server.log")
+                """
+            )
+            program = Program(
+                "centrifugo",
+                [centrifugo, "-c", "\(folder)/centrifugo.json"],
+                log: "\(folder)/server.log"
+            )
         } else {
             name = "roomhub"
             writeFile("\(folder)/api-key", Self.key)
@@ -33,11 +38,13 @@ final class RealtimeServer {
                 """
                 {"api_key": {"file": "\(folder)/api-key"},
                  "rooms": [{"pattern": "order:{id}", "public": true, "history": \(history), "keep": "30m"}]}
-                """)
+                """
+            )
             program = Program(
                 "roomhub",
                 ["\(binaries)/roomhub", "--config", "\(folder)/hub.json", "--listen", "127.0.0.1:\(port)"],
-                log: "\(folder)/server.log")
+                log: "\(folder)/server.log"
+            )
         }
         held.waitUntilTaken()
         client = PlainClient(port: port)

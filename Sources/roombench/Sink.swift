@@ -25,7 +25,10 @@ final class Sink {
             """
         writeFile("\(folder)/nginx.conf", configuration)
         nginx = Program(
-            "nginx", ["nginx", "-c", "\(folder)/nginx.conf", "-e", "stderr"], log: "\(folder)/nginx.log")
+            "nginx",
+            ["nginx", "-c", "\(folder)/nginx.conf", "-e", "stderr"],
+            log: "\(folder)/nginx.log"
+        )
         held.waitUntilTaken()
         client = PlainClient(port: port)
     }

@@ -42,7 +42,8 @@ struct Table {
                 pad(name, width) + right("\(Int(Self.median(row.rates)))", 10)
                     + right(row.cpu.isEmpty ? "" : tenths(Self.median(row.cpu)), 15)
                     + right(row.anonymous.isEmpty ? "" : tenths(Double(row.anonymous.max() ?? 0) / 1024), 15)
-                    + right(row.peak.isEmpty ? "" : tenths(Double(row.peak.max() ?? 0) / 1024), 10) + right(range, 17))
+                    + right(row.peak.isEmpty ? "" : tenths(Double(row.peak.max() ?? 0) / 1024), 10) + right(range, 17)
+            )
         }
         notes.forEach { print($0) }
     }
