@@ -50,7 +50,6 @@ struct Benchmark {
             endToEnd(&table, round, name: "end to end over Unix, signed", isSigned: true, unix: true)
             peer(&table, round)
         }
-        latency(&table)
         table.printRows()
         printBudgets(table)
     }

@@ -39,7 +39,7 @@ final class PlainClient {
         var sent = 0
         while sent < request.count {
             let count = request[sent...].withUnsafeBytes {
-                send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue))
+                send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
             }
             guard count > 0 else { fail("the server hung up") }
             sent += count
