@@ -1,0 +1,162 @@
+internal import RoomsRuntime
+internal import RoomsWire
+
+/// What the server says.
+///
+/// For each frame: `frameBegan`, `receive` for every message in it, `settle`.
+extension ConnectionStateMachine {
+    /// False when the frame is of a socket that is over.
+    mutating func frameBegan(generation: UInt64, _ turn: inout Turn) -> Bool {
+        guard generation == self.generation else { return false }
+        switch state {
+        case .authenticating, .ready:
+            lastHeard = turn.now
+            return true
+        default:
+            return false
+        }
+    }
+
+    mutating func receive(_ reply: Reply, _ turn: inout Turn) {
+        switch state {
+        case .ready: receiveReady(reply, &turn)
+        case .authenticating(let id, _) where reply.id == id: authenticated(reply, &turn)
+        case .authenticating: turn.tally.late += 1
+        // An earlier message of this frame ended the connection.
+        default: break
+        }
+    }
+
+    // MARK: connect
+
+    private mutating func authenticated(_ reply: Reply, _ turn: inout Turn) {
+        switch reply.body {
+        case .connect(let result):
+            becomeReady(result, &turn)
+        case .error(let error):
+            if error.code == 109 { expiredToken = token }
+            let end = ConnectionEnd.rejected(
+                code: error.code,
+                reason: error.message,
+                isTemporary: error.isTemporary || (error.code == 109 && token != nil)
+            )
+            drop(end, code: CloseCode.normal, .refused, &turn)
+        default:
+            drop(
+                .undecodable(reason: "connect was answered with something else"),
+                code: CloseCode.protocolError,
+                .undecodable,
+                &turn
+            )
+        }
+    }
+
+    private mutating func becomeReady(_ result: ConnectResult, _ turn: inout Turn) {
+        state = .ready(since: turn.now)
+        expiredToken = nil
+        answersPings = result.pong
+        silenceLimit = result.ping > 0 ? .seconds(Int64(min(result.ping, 86_400))) + policy.pingGrace : nil
+        refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
+        turn.items.append(.connection(.connected))
+        turn.log(.info, "connected to the server", LogField(.version, result.version))
+        joinAll()
+    }
+
+    // MARK: ready
+
+    private mutating func receiveReady(_ reply: Reply, _ turn: inout Turn) {
+        switch reply.body {
+        case .ping:
+            if answersPings { turn.commands.append(.pong) }
+        case .push(let push):
+            receive(push, &turn)
+        default:
+            answered(reply, &turn)
+        }
+    }
+
+    private mutating func answered(_ reply: Reply, _ turn: inout Turn) {
+        guard let entry = window.answered(reply.id) else {
+            turn.tally.unknown += 1
+            return
+        }
+        guard let room = entry.room else { return refreshed(reply.body, &turn) }
+        if entry.isHeavy { hasRecovered = true }
+        if sessions[room].answered(reply.body, attempt: entry.attempt, &turn) == .reconnect {
+            return drop(
+                .undecodable(reason: "a command got an answer of another kind"),
+                code: CloseCode.protocolError,
+                .undecodable,
+                &turn
+            )
+        }
+        noteAnswer(from: room)
+    }
+
+    private mutating func receive(_ push: Push, _ turn: inout Turn) {
+        switch push.body {
+        case .publication(let publication):
+            guard let room = index.find(push.channel) else {
+                turn.tally.unknown += 1
+                return
+            }
+            sessions[room].published(publication, &turn)
+            if sessions[room].state != .live { enqueue(room) }
+        case .unsubscribe(let code, let reason):
+            guard let room = index.find(push.channel) else { return }
+            sessions[room].unsubscribed(code: code, reason: reason, &turn)
+            noteAnswer(from: room)
+        case .disconnect(let code, let reason, _):
+            drop(.closed(code: UInt16(clamping: code), reason: reason), code: CloseCode.normal, .toldToLeave, &turn)
+        case .refresh(let expires, let ttl):
+            refreshAt = expires && ttl > 0 ? Deadline(renewing: ttl, turn) : nil
+        case .join, .leave, .message, .subscribe, .connect:
+            break
+        case .unknown:
+            turn.tally.unknown += 1
+        }
+    }
+
+    // MARK: the connection's token
+
+    mutating func refresh(_ turn: inout Turn) {
+        refreshAt = nil
+        do {
+            // An empty token is a mistake that ends the connection for good; without one it ends when its time is over.
+            guard let fresh = try policy.tokens.connection() else {
+                turn.log(.warning, "the connection token runs out and there is no new one")
+                refreshAt = Deadline(after: .seconds(60), turn)
+                return
+            }
+            token = fresh
+        } catch {
+            turn.log(.warning, "the connection token cannot be had", LogField(.error, "\(error)"))
+            refreshAt = Deadline(after: refreshPause(turn), turn)
+            return
+        }
+        let id = nextID()
+        window.sent(id, CommandWindow.Entry(room: nil, attempt: 0, isHeavy: false, isAlone: false, sentAt: turn.now))
+        turn.commands.append(Command(id: id, .refresh(token: ByteString(token?.bytes ?? []))))
+    }
+
+    private mutating func refreshed(_ body: ReplyBody, _ turn: inout Turn) {
+        switch body {
+        case .refresh(let result):
+            refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
+        case .error(let error):
+            turn.log(
+                .warning,
+                "the server refused to renew the connection token",
+                LogField(.code, error.code),
+                LogField(.reason, error.message)
+            )
+            refreshAt = Deadline(after: refreshPause(turn), turn)
+        default:
+            turn.tally.unknown += 1
+        }
+    }
+
+    private func refreshPause(_ turn: Turn) -> Duration {
+        .milliseconds(5_000 + Int64(turn.random() % 5_000))
+    }
+}

@@ -1,0 +1,301 @@
+internal import RoomsRuntime
+internal import RoomsWire
+
+/// One connection to the server with its rooms: dials, authenticates, paces what the rooms ask for, and comes back
+/// after every end.
+///
+/// Each public method is one event. Those about a socket carry its generation: what an older socket says is dropped.
+/// After an event `wakeAt` says when `tick` is due at the latest.
+struct ConnectionStateMachine {
+    enum State: Equatable {
+        /// Not started.
+        ///
+        /// To `dialling`, `waiting`, `stopped`.
+        case idle
+        /// A socket is being opened.
+        ///
+        /// To `authenticating`, `waiting`, `stopped`.
+        case dialling
+        /// Connect was sent.
+        ///
+        /// To `ready`, `waiting`, `stopped`.
+        case authenticating(connect: UInt32, sentAt: Instant)
+        /// Rooms are joined on it.
+        ///
+        /// To `waiting`, `held`, `stopped`.
+        case ready(since: Instant)
+        /// Between two attempts.
+        ///
+        /// To `dialling`, `held`, `stopped`.
+        case waiting(until: Instant)
+        /// The sink takes nothing; no socket.
+        ///
+        /// To `dialling`, `stopped`.
+        case held
+        case stopped
+    }
+
+    let policy: ConnectionPolicy
+    var state = State.idle
+    private(set) var generation: UInt64 = 0
+    var sessions: [SessionStateMachine]
+    var index: RoomIndex
+    var tally = Tally()
+    var wakeAt = Instant.distantFuture
+
+    // Commands
+    var window: CommandWindow
+    var lastID: UInt32 = 0
+    /// Rooms that want to send something, in the order in which they said so.
+    var queue: [Int] = []
+    var isQueued: [Bool]
+
+    // The present connection
+    var lastHeard = Instant(nanoseconds: 0)
+    var silenceLimit: Duration?
+    var answersPings = false
+    /// An answer to a recovery or a history page came through.
+    var hasRecovered = false
+    /// Not all rooms have been joined, or refused, since it became ready.
+    var isJoining = false
+    var isAnswered = false
+
+    // Tokens
+    var token: Secret?
+    /// The server called this one expired.
+    var expiredToken: Secret?
+    var refreshAt: Deadline?
+
+    // Between connections
+    private var attempts = 0
+    private var lastVerdict: EndVerdict?
+    var pausedAt: Instant?
+
+    init(policy: ConnectionPolicy, rooms: [RoomSpecification]) {
+        self.policy = policy
+        sessions = rooms.enumerated().map { SessionStateMachine(room: $0, specification: $1, policy: policy) }
+        index = RoomIndex(rooms.map(\.name))
+        window = CommandWindow(most: policy.commandsInFlight, mostHeavy: policy.recoveriesInFlight)
+        isQueued = Array(repeating: false, count: rooms.count)
+    }
+
+    // MARK: life
+
+    mutating func start(_ turn: inout Turn) {
+        guard state == .idle else { return }
+        dial(&turn)
+        settle(&turn)
+    }
+
+    mutating func stop(_ turn: inout Turn) {
+        guard state != .stopped else { return }
+        if hasSocket { turn.actions.append(.close(code: CloseCode.normal, reason: .none)) }
+        forgetConnection(isSuspicious: false, invalidates: false, &turn)
+        state = .stopped
+        turn.items.append(.connection(.stopped))
+        settle(&turn)
+    }
+
+    private var hasSocket: Bool {
+        switch state {
+        case .dialling, .authenticating, .ready: true
+        case .idle, .waiting, .held, .stopped: false
+        }
+    }
+
+    private mutating func dial(_ turn: inout Turn) {
+        guard pausedAt == nil else {
+            state = .held
+            turn.items.append(.connection(.held))
+            return
+        }
+        do {
+            token = try policy.tokens.connection()
+        } catch {
+            return finish(.tokenMissing(reason: ByteString("\(error)")), &turn)
+        }
+        if let expiredToken, expiredToken == token {
+            let reason: ByteString = "token expired, and there is no newer one"
+            return finish(.rejected(code: 109, reason: reason, isTemporary: false), &turn)
+        }
+        generation += 1
+        state = .dialling
+        turn.items.append(.connection(.connecting))
+        turn.actions.append(.dial(generation: generation))
+    }
+
+    /// The socket is open and speaks our subprotocol.
+    mutating func opened(generation: UInt64, _ turn: inout Turn) {
+        guard generation == self.generation, state == .dialling else { return }
+        var request = ConnectRequest()
+        request.token = ByteString(token?.bytes ?? [])
+        request.name = ByteString(Array(policy.name.bytes.prefix(16)))
+        request.version = ByteString(Array(policy.version.bytes.prefix(64)))
+        let id = nextID()
+        turn.commands.append(Command(id: id, .connect(request)))
+        lastHeard = turn.now
+        state = .authenticating(connect: id, sentAt: turn.now)
+        settle(&turn)
+    }
+
+    /// The socket ended, or could not be opened.
+    mutating func ended(_ end: ConnectionEnd, generation: UInt64, _ turn: inout Turn) {
+        guard generation == self.generation, hasSocket else { return }
+        finish(end, &turn)
+        settle(&turn)
+    }
+
+    /// A frame cannot be decoded; what came before the fault was taken in.
+    mutating func undecodable(_ reason: ByteString, generation: UInt64, _ turn: inout Turn) {
+        guard generation == self.generation, hasSocket else { return }
+        drop(.undecodable(reason: reason), code: CloseCode.protocolError, .undecodable, &turn)
+        settle(&turn)
+    }
+
+    // MARK: ends
+
+    /// Ends the connection from our side.
+    mutating func drop(_ end: ConnectionEnd, code: UInt16, _ reason: StaticReason, _ turn: inout Turn) {
+        turn.actions.append(.close(code: code, reason: reason))
+        finish(end, &turn)
+    }
+
+    private mutating func finish(_ end: ConnectionEnd, _ turn: inout Turn) {
+        let verdict = EndVerdict(end)
+        if case .ready(let since) = state, turn.now - since >= policy.steadyAfter {
+            attempts = 0
+            lastVerdict = nil
+        }
+        // A connection that brought something of what was missed is no reason to wait longer than last time.
+        let isProgress = verdict.isSuspicious && hasRecovered
+        forgetConnection(isSuspicious: verdict.isSuspicious, invalidates: verdict.invalidates, &turn)
+        if end == .heldUp {
+            state = .held
+            turn.items.append(.connection(.held))
+            turn.log(.warning, "the connection is closed until events can be stored again")
+            return
+        }
+        let pause =
+            verdict.isTerminal
+            ? spread(policy.slowRetry, by: 10, random: turn.random)
+            : policy.backoff.delay(step: attempts, random: turn.random)
+        if !isProgress { attempts += 1 }
+        state = .waiting(until: turn.now + pause)
+        turn.items.append(
+            .connection(
+                .waiting(
+                    code: verdict.code,
+                    reason: verdict.reason,
+                    retryAfter: pause,
+                    isTerminal: verdict.isTerminal
+                )
+            )
+        )
+        report(verdict, pause, &turn)
+    }
+
+    /// Repeated failures of one kind are told at the first, second, fourth, eighth … time.
+    private mutating func report(_ verdict: EndVerdict, _ pause: Duration, _ turn: inout Turn) {
+        defer { lastVerdict = verdict }
+        guard verdict != lastVerdict || attempts.nonzeroBitCount == 1 else { return }
+        var fields = [LogField(.reason, verdict.reason), LogField(.wait, "\(pause)"), LogField(.attempt, attempts)]
+        if verdict.code != 0 { fields.insert(LogField(.code, verdict.code), at: 0) }
+        if let hint = verdict.hint { fields.append(LogField(.hint, hint)) }
+        let message: StaticString =
+            verdict.isTerminal
+            ? "the server refused the connection; it is tried again only after a long pause"
+            : "no connection to the server; it is tried again"
+        turn.lines.append(LogLine(level: verdict.isTerminal ? .error : .warning, message: message, fields: fields))
+    }
+
+    private mutating func forgetConnection(isSuspicious: Bool, invalidates: Bool, _ turn: inout Turn) {
+        window.ended(isSuspicious: isSuspicious)
+        for room in sessions.indices {
+            if invalidates { sessions[room].invalidate() }
+            sessions[room].disconnected(isSuspicious: isSuspicious, &turn)
+            isQueued[room] = false
+        }
+        queue.removeAll(keepingCapacity: true)
+        refreshAt = nil
+        silenceLimit = nil
+        answersPings = false
+        hasRecovered = false
+        isJoining = false
+    }
+
+    // MARK: intake
+
+    /// The sink cannot take more: stop reading.
+    mutating func intakePaused(_ turn: inout Turn) {
+        guard pausedAt == nil else { return }
+        pausedAt = turn.now
+        if hasSocket { turn.actions.append(.pauseReading) }
+        settle(&turn)
+    }
+
+    mutating func intakeResumed(_ turn: inout Turn) {
+        guard pausedAt != nil else { return }
+        pausedAt = nil
+        if state == .held {
+            dial(&turn)
+        } else if hasSocket {
+            turn.actions.append(.resumeReading)
+            lastHeard = turn.now
+            window.restart(at: turn.now)
+            if case .authenticating(let id, _) = state { state = .authenticating(connect: id, sentAt: turn.now) }
+        }
+        settle(&turn)
+    }
+
+    // MARK: time
+
+    mutating func tick(_ turn: inout Turn) {
+        switch state {
+        case .waiting(let until) where until <= turn.now: dial(&turn)
+        case .authenticating, .ready: checkDeadlines(&turn)
+        default: break
+        }
+        for room in sessions.indices {
+            sessions[room].tick(&turn)
+            enqueue(room)
+        }
+        wakeAt = .distantFuture
+        settle(&turn)
+        wakeAt = min(nextDeadline(turn), sessions.reduce(.distantFuture) { min($0, $1.deadline ?? .distantFuture) })
+    }
+
+    private mutating func checkDeadlines(_ turn: inout Turn) {
+        if let pausedAt {
+            if pausedAt + policy.pauseLimit <= turn.now { drop(.heldUp, code: CloseCode.normal, .intakePaused, &turn) }
+            return
+        }
+        if case .authenticating(_, let sentAt) = state {
+            if sentAt + policy.commandTimeout <= turn.now {
+                drop(.unanswered, code: CloseCode.normal, .noAnswer, &turn)
+            }
+            return
+        }
+        if let silenceLimit, lastHeard + silenceLimit <= turn.now {
+            return drop(.silent, code: CloseCode.normal, .noPing, &turn)
+        }
+        if let deadline = window.deadline(timeout: policy.commandTimeout, lastHeard: lastHeard), deadline <= turn.now {
+            return drop(.unanswered, code: CloseCode.normal, .noAnswer, &turn)
+        }
+        refreshAt?.check(turn)
+        if refreshAt == .due { refresh(&turn) }
+    }
+
+    /// The earliest moment at which `tick` has to look at the connection itself.
+    func nextDeadline(_ turn: Turn) -> Instant {
+        switch state {
+        case .waiting(let until): return until
+        case .authenticating, .ready: break
+        case .idle, .dialling, .held, .stopped: return .distantFuture
+        }
+        if let pausedAt { return pausedAt + policy.pauseLimit }
+        if case .authenticating(_, let sentAt) = state { return sentAt + policy.commandTimeout }
+        var earliest = refreshAt?.instant ?? .distantFuture
+        if let silenceLimit { earliest = min(earliest, lastHeard + silenceLimit) }
+        return min(earliest, window.deadline(timeout: policy.commandTimeout, lastHeard: lastHeard) ?? .distantFuture)
+    }
+}

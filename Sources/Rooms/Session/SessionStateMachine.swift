@@ -1,0 +1,297 @@
+internal import RoomsRuntime
+internal import RoomsWire
+
+/// One room on one connection: joins it, catches up with what was missed, watches that nothing is missing.
+///
+/// It says in `wish` which command it wants; the connection grants it with `start` when there is room for it.
+/// Each offset of a stream is handed on once, in order, or lies in a gap.
+struct SessionStateMachine {
+    enum State: Equatable {
+        /// No connection.
+        ///
+        /// To `wanting`.
+        case away
+        /// Wants to subscribe.
+        ///
+        /// To `joining`, `failed`, `away`.
+        case wanting
+        /// Subscribe is in flight; recovering when `asked` is set.
+        ///
+        /// To `live`, `filling`, `wanting`, `parting`, `failed`, `away`.
+        case joining(asked: StreamPosition?)
+        /// Joined, older events are fetched page by page, live ones wait.
+        ///
+        /// To `live`, `parting`, `wanting`, `failed`, `away`.
+        case filling
+        /// Joined and in step.
+        ///
+        /// To `parting`, `wanting`, `failed`, `away`.
+        case live
+        /// Wants to unsubscribe, because what it hears cannot be right.
+        ///
+        /// To `leaving`, `away`.
+        case parting
+        /// Unsubscribe is in flight.
+        ///
+        /// To `wanting`, `away`.
+        case leaving
+        /// Refused; after a long pause to `wanting`.
+        case failed
+    }
+
+    /// A command that the session wants to send.
+    enum Wish: Equatable {
+        case subscribe(isRecovery: Bool)
+        case page
+        case unsubscribe
+        case refresh
+
+        /// Its answer may be large.
+        var isHeavy: Bool { self == .page || self == .subscribe(isRecovery: true) }
+    }
+
+    let room: Int
+    let name: ByteString
+    let policy: ConnectionPolicy
+
+    var state = State.away
+    /// Nil until the room was joined for the first time.
+    var position: RoomPosition?
+    /// The sink knows the position that the room's first events follow.
+    var isAnchored: Bool
+    let startsEarliest: Bool
+    /// The server said that its stream is void: the next join starts at its top, behind a gap.
+    var isInvalidated = false
+    var isPositioned = false
+    var isDurable = false
+
+    /// The one command in flight, and its number: answers to older ones are late.
+    var inFlight: Wish?
+    var attempt: UInt32 = 0
+    /// No wish before this moment.
+    var pausedUntil: Instant?
+    var liveSince = Instant(nanoseconds: 0)
+    /// Troubles in a row without a steady time between them.
+    var troubles = 0
+
+    // Catching up
+    var live = LiveBuffer()
+    var page = PageSize()
+    /// The reply to a recovery did not come through: join without one and fill by pages.
+    var avoidsRecovery = false
+    var lostRecoveries = 0
+    var isHistoryRefused = false
+    /// History and subscribe contradict each other, so often in a row.
+    var contradictions = 0
+    var holes = HoleCount()
+
+    // Tokens
+    var token: Secret?
+    var refreshAt: Deadline?
+    var wasRejoined = false
+
+    init(room: Int, specification: RoomSpecification, policy: ConnectionPolicy) {
+        self.room = room
+        self.policy = policy
+        name = specification.name
+        startsEarliest = specification.start == .earliest
+        if case .resume(let known) = specification.start {
+            position = known
+            isAnchored = true
+        } else {
+            isAnchored = false
+        }
+    }
+
+    /// What the next subscribe recovers from; nil: it does not.
+    var recoverySince: StreamPosition? {
+        if isInvalidated || avoidsRecovery || isGivingUp { return nil }
+        if let position { return StreamPosition(offset: position.offset, epoch: position.epoch) }
+        return startsEarliest ? StreamPosition(offset: 0, epoch: .empty) : nil
+    }
+
+    /// History is refused, and the recovery never comes through: what was missed is given up.
+    var isGivingUp: Bool { isHistoryRefused && lostRecoveries >= 3 }
+
+    /// What it fetches failed before: it is fetched alone, so that no other room is blamed.
+    var isSuspect: Bool { page.lostSingles > 0 || (isHistoryRefused && lostRecoveries > 0) }
+
+    var isJoined: Bool { state == .live || state == .filling }
+
+    /// It is joined and in step, or it failed; nothing is under way.
+    var isSettled: Bool { state == .live || state == .failed }
+
+    var wish: Wish? {
+        guard inFlight == nil, pausedUntil == nil else { return nil }
+        switch state {
+        case .wanting: return .subscribe(isRecovery: recoverySince != nil)
+        case .parting: return .unsubscribe
+        case .filling: return refreshAt == .due ? .refresh : .page
+        case .live: return refreshAt == .due ? .refresh : nil
+        case .away, .joining, .leaving, .failed: return nil
+        }
+    }
+
+    /// When `tick` has something to do.
+    var deadline: Instant? {
+        let refresh = refreshAt == .due ? nil : refreshAt?.instant
+        guard let pausedUntil else { return refresh }
+        return min(pausedUntil, refresh ?? .distantFuture)
+    }
+
+    // MARK: the connection
+
+    mutating func connected() {
+        if state == .away { state = .wanting }
+    }
+
+    /// The connection ended.
+    ///
+    /// `isSuspicious`: in a way that a reply too large for the link would bring about.
+    mutating func disconnected(isSuspicious: Bool, _ turn: inout Turn) {
+        if isSuspicious {
+            switch inFlight {
+            case .subscribe(isRecovery: true): recoveryLost()
+            case .page: pageLost(&turn)
+            default: break
+            }
+        }
+        settleTroubles(turn)
+        inFlight = nil
+        attempt &+= 1
+        refreshAt = nil
+        live = LiveBuffer()
+        if !isAnchored { position = nil }
+        guard state != .failed else { return }
+        state = .away
+        pausedUntil = nil
+    }
+
+    mutating func tick(_ turn: inout Turn) {
+        if let pausedUntil, pausedUntil <= turn.now {
+            self.pausedUntil = nil
+            if state == .failed { state = .wanting }
+        }
+        refreshAt?.check(turn)
+    }
+
+    // MARK: commands
+
+    /// Grants the wish: the command is sent now.
+    mutating func start(_ wish: Wish, token: Secret?) -> Request {
+        inFlight = wish
+        attempt &+= 1
+        switch wish {
+        case .subscribe:
+            self.token = token
+            state = .joining(asked: recoverySince)
+            return .subscribe(subscribeRequest(token))
+        case .page:
+            var request = HistoryRequest()
+            request.channel = name
+            request.limit = Int32(page.limit)
+            request.since = StreamPosition(offset: position?.offset ?? 0, epoch: position?.epoch ?? .empty)
+            return .history(request)
+        case .unsubscribe:
+            state = .leaving
+            return .unsubscribe(channel: name)
+        case .refresh:
+            self.token = token
+            return .subRefresh(channel: name, token: ByteString(token?.bytes ?? []))
+        }
+    }
+
+    private func subscribeRequest(_ token: Secret?) -> SubscribeRequest {
+        var request = SubscribeRequest()
+        request.channel = name
+        request.token = ByteString(token?.bytes ?? [])
+        request.positioned = true
+        request.recoverable = true
+        if let since = recoverySince {
+            request.recover = true
+            request.epoch = since.epoch
+            request.offset = since.offset
+        }
+        return request
+    }
+
+    /// The answer to a command that `start` gave.
+    mutating func answered(_ body: ReplyBody, attempt: UInt32, _ turn: inout Turn) -> SessionVerdict {
+        guard attempt == self.attempt, let command = inFlight else {
+            turn.tally.late += 1
+            return .fine
+        }
+        inFlight = nil
+        switch (command, body) {
+        case (.subscribe, .subscribe(let result)): subscribed(result, &turn)
+        case (.subscribe, .error(let error)): refused(error, &turn)
+        case (.page, .history(let result)): pageArrived(result, &turn)
+        case (.page, .error(let error)): pageRefused(error, &turn)
+        case (.unsubscribe, .unsubscribe): left(&turn)
+        case (.refresh, .subRefresh(let result)): refreshed(result, &turn)
+        case (.refresh, .error(let error)): refreshRefused(error, &turn)
+        default: return .reconnect
+        }
+        return .fine
+    }
+}
+
+/// What an answer means for the connection.
+enum SessionVerdict: Equatable {
+    case fine
+    /// Server and client no longer agree on what is subscribed.
+    case reconnect
+}
+
+/// A moment on both clocks: reached when either says so, since the monotonic one stands still while the machine sleeps.
+struct Deadline: Equatable {
+    private(set) var instant: Instant
+    private let wall: Int64
+
+    static let due = Deadline(instant: Instant(nanoseconds: 0), wall: 0)
+
+    private init(instant: Instant, wall: Int64) {
+        self.instant = instant
+        self.wall = wall
+    }
+
+    init(after delay: Duration, _ turn: Turn) {
+        instant = turn.now + delay
+        let (sum, overflow) = turn.wall.addingReportingOverflow(delay.wholeMilliseconds)
+        wall = overflow ? .max : sum
+    }
+
+    /// When a token of `ttl` seconds is renewed: 10 minutes before its end, at half its life if that is short.
+    init(renewing ttl: UInt32, _ turn: Turn) {
+        let life = Int64(min(ttl, 365 * 86_400))
+        let wait: Duration = life >= 1_200 ? .seconds(life - 600) : .milliseconds(life * 500)
+        // Up to a tenth earlier, so that many rooms do not renew at once.
+        let early = wait.wholeNanoseconds / 10
+        let jitter = early > 0 ? Int64(turn.random() % UInt64(early)) : 0
+        self.init(after: wait - .nanoseconds(jitter), turn)
+    }
+
+    mutating func check(_ turn: Turn) {
+        if instant <= turn.now || wall <= turn.wall { self = .due }
+    }
+}
+
+/// Tells holes that recovery heals from those of a room whose server filters.
+struct HoleCount: Equatable {
+    private(set) var unhealed = 0
+    private var open: UInt64?
+
+    /// Three resubscribes in a row found everything there, and the hole stayed.
+    var isFiltered: Bool { unhealed >= 3 }
+
+    mutating func found(at offset: UInt64) { open = offset }
+
+    /// A recovery said that all is there, up to `offset`.
+    mutating func recovered(upTo offset: UInt64, isContiguous: Bool) {
+        guard let hole = open else { return }
+        open = nil
+        unhealed = isContiguous && offset >= hole ? 0 : unhealed + 1
+    }
+
+    mutating func reset() { self = HoleCount() }
+}
