@@ -1,0 +1,147 @@
+internal import BridgeModel
+internal import RoomsRuntime
+internal import RoomsTransport
+
+/// The part of the dispatcher that lives on the loop: endpoints, and the settlements of the present turn.
+final class DispatcherCore {
+    enum Message: Sendable {
+        case fresh([PendingDelivery])
+        case noted([Note])
+        case refilled(RefillResult)
+    }
+
+    /// A record that was committed, without its body.
+    struct Note: Sendable {
+        var row: RowID
+        var lane: Lane
+        var room: RoomKey
+    }
+
+    private let transport: TransportLoop
+    private let inbox: Inbox<Message>
+    private let ports: DeliveryPorts
+    private let logger: Logger
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+    private var endpoints: [Endpoint] = []
+    private var index: [EndpointID: Int] = [:]
+    private var batch: [Message] = []
+    private var settlements: [Settlement] = []
+    private var strangers = 0
+    private var drained: (@Sendable () -> Void)?
+    private var drainTimer: TimerID?
+
+    init(
+        transport: TransportLoop,
+        storeID: ByteString,
+        endpoints: [EndpointSettings],
+        inbox: Inbox<Message>,
+        ports: DeliveryPorts,
+        logger: Logger
+    ) {
+        self.transport = transport
+        self.inbox = inbox
+        self.ports = ports
+        self.logger = logger
+        for settings in endpoints {
+            index[settings.id] = self.endpoints.count
+            self.endpoints.append(
+                Endpoint(
+                    settings,
+                    transport: transport,
+                    storeID: storeID,
+                    buffer: buffer,
+                    logger: logger,
+                    settled: { [unowned self] in settlements.append($0) },
+                    refill: { request in ports.refill(request) { inbox.put(.refilled($0)) } }
+                )
+            )
+        }
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// Before `start`.
+    func restore(_ state: LaneState) {
+        guard let place = index[state.lane.endpoint] else { return }
+        endpoints[place].update { $0.restore(state) }
+    }
+
+    func start() {
+        transport.loop.onWake { [unowned self] in takeInbox() }
+        transport.loop.onTurnEnd { [unowned self] in handOn() }
+        takeInbox()
+        for endpoint in endpoints { endpoint.pump() }
+    }
+
+    func drain(within limit: Duration, _ done: @escaping @Sendable () -> Void) {
+        for endpoint in endpoints { endpoint.update { $0.drain() } }
+        drained = done
+        drainTimer = transport.loop.schedule(after: limit) { [unowned self] in finishDrain() }
+    }
+
+    private func takeInbox() {
+        inbox.drain(into: &batch)
+        guard !batch.isEmpty else { return }
+        for message in batch {
+            switch message {
+            case .fresh(let deliveries): admit(deliveries)
+            case .noted(let notes): note(notes)
+            case .refilled(let result): refilled(result)
+            }
+        }
+        batch.removeAll(keepingCapacity: true)
+        for endpoint in endpoints { endpoint.pump() }
+    }
+
+    private func admit(_ deliveries: [PendingDelivery]) {
+        for delivery in deliveries {
+            if let place = index[delivery.lane.endpoint] {
+                endpoints[place].update { $0.admit(delivery) }
+            } else {
+                meetStranger()
+            }
+        }
+    }
+
+    private func note(_ notes: [Note]) {
+        for note in notes {
+            if let place = index[note.lane.endpoint] {
+                endpoints[place].update { $0.note(note.row, of: note.lane, note.room) }
+            } else {
+                meetStranger()
+            }
+        }
+    }
+
+    private func refilled(_ result: RefillResult) {
+        guard let place = index[result.endpoint] else { return meetStranger() }
+        endpoints[place].update { $0.refilled(result) }
+    }
+
+    /// The store keeps what is for an endpoint that is not configured; here it is only worth a line.
+    private func meetStranger() {
+        if strangers == 0 { logger.warning("events wait for an endpoint that is not configured") }
+        strangers += 1
+    }
+
+    /// What the turn gathered goes to the store in one piece.
+    private func handOn() {
+        if !settlements.isEmpty {
+            ports.settle(settlements)
+            settlements.removeAll(keepingCapacity: true)
+        }
+        if drained != nil, endpoints.allSatisfy({ $0.machine.inFlight == 0 }) { finishDrain() }
+    }
+
+    private func finishDrain() {
+        guard let drained else { return }
+        self.drained = nil
+        if let drainTimer { transport.loop.cancel(drainTimer) }
+        for endpoint in endpoints { endpoint.close() }
+        if !settlements.isEmpty {
+            ports.settle(settlements)
+            settlements.removeAll(keepingCapacity: true)
+        }
+        drained()
+    }
+}

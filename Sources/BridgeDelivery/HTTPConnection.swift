@@ -1,0 +1,274 @@
+internal import RoomsHTTP
+internal import RoomsRuntime
+internal import RoomsTransport
+
+/// Where a connection reports to.
+protocol HTTPConnectionOwner: AnyObject {
+    /// The attempt is over; the connection is free for another one.
+    func finished(_ connection: HTTPConnection, _ result: AttemptResult)
+    /// The connection wants `HTTPConnection.check` to be called at its deadline at the latest.
+    func arm(_ deadline: Instant)
+}
+
+/// A place for one request at a time, with a connection that is kept between them while the peer allows it.
+///
+/// A connection that was used before and dies without a byte of the answer gets one more try on a new one, which does
+/// not count as a failure: the peer closed it while our request was on its way. Belongs to the loop's thread.
+final class HTTPConnection {
+    /// After this a connection is not used again, so that a name that moved is noticed.
+    private static let longestLife = Duration.seconds(300)
+
+    private enum State {
+        case closed
+        case connecting(PendingConnect)
+        case idle(Stream)
+        case exchanging(Stream)
+    }
+
+    /// What the owner sends with `perform`.
+    var request = RequestHead()
+    /// What the request is for, as long as it is on its way.
+    var attempt: EndpointStateMachine.Attempt?
+    private(set) var deadline = Instant.distantFuture
+    private let transport: TransportLoop
+    private let target: StreamTarget
+    private let timeouts: DeliveryTimeouts
+    private let isEncrypted: Bool
+    private let buffer: UnsafeMutableRawBufferPointer
+    private unowned let owner: any HTTPConnectionOwner
+    private var state = State.closed
+    private var decoder: ResponseDecoder
+    private var sent = 0
+    private var isWaitingToSend = false
+    private var answers = 0
+    private var openedAt = Instant(nanoseconds: 0)
+    private var idleTime: Duration
+    private var totalDeadline = Instant.distantFuture
+    private var hasRetried = false
+
+    /// `buffer` is the loop's, shared by all connections.
+    init(
+        _ transport: TransportLoop,
+        _ settings: EndpointSettings,
+        buffer: UnsafeMutableRawBufferPointer,
+        owner: any HTTPConnectionOwner
+    ) {
+        self.transport = transport
+        self.buffer = buffer
+        self.owner = owner
+        target = settings.target
+        timeouts = settings.timeouts
+        idleTime = timeouts.idle
+        decoder = ResponseDecoder()
+        if case .tls = target.security { isEncrypted = true } else { isEncrypted = false }
+    }
+
+    /// Whether a request can go out without a new connection.
+    var isOpen: Bool {
+        if case .idle = state { return true }
+        return false
+    }
+
+    /// Sends `request`; the owner hears of the end, perhaps before this returns.
+    func perform() {
+        let now = transport.loop.now
+        totalDeadline = now + timeouts.total
+        hasRetried = false
+        if case .idle(let stream) = state {
+            begin(on: stream, now)
+        } else {
+            connect(now)
+        }
+    }
+
+    /// Ends what is overdue.
+    func check(_ now: Instant) {
+        guard deadline <= now else { return }
+        switch state {
+        case .closed:
+            deadline = .distantFuture
+        case .idle:
+            close()
+        case .connecting:
+            close()
+            let error = TransportError(.timedOut, "cannot connect to \(target.summary): no answer in time")
+            owner.finished(self, .failed(AttemptFailure(.connect(error))))
+        case .exchanging:
+            end(AttemptFailure(.noAnswer))
+        }
+    }
+
+    /// Lets go of the connection without a word to the owner.
+    func close() {
+        switch state {
+        case .closed: break
+        case .connecting(let pending): pending.cancel()
+        case .idle(let stream), .exchanging(let stream): stream.close()
+        }
+        state = .closed
+        deadline = .distantFuture
+    }
+
+    // MARK: connecting and sending
+
+    private func connect(_ now: Instant) {
+        deadline = totalDeadline
+        owner.arm(deadline)
+        state = .connecting(
+            transport.connect(target, timeout: timeouts.connect) { [unowned self] in connected($0) }
+        )
+    }
+
+    private func connected(_ result: Result<Stream, TransportError>) {
+        switch result {
+        case .failure(let error):
+            state = .closed
+            deadline = .distantFuture
+            owner.finished(self, .failed(AttemptFailure(.connect(error))))
+        case .success(let stream):
+            answers = 0
+            openedAt = transport.loop.now
+            idleTime = timeouts.idle
+            stream.watch(.readable) { [unowned self] in ready($0) }
+            begin(on: stream, transport.loop.now)
+        }
+    }
+
+    private func begin(on stream: Stream, _ now: Instant) {
+        state = .exchanging(stream)
+        decoder.reset()
+        sent = 0
+        isWaitingToSend = false
+        deadline = min(now + timeouts.head, totalDeadline)
+        owner.arm(deadline)
+        do throws(TransportError) {
+            try send(on: stream)
+        } catch {
+            broken(error)
+        }
+    }
+
+    private func send(on stream: Stream) throws(TransportError) {
+        while sent < request.bytes.count {
+            let result: Result<Int, TransportError> = request.bytes.withUnsafeBytes { bytes in
+                Result { () throws(TransportError) in
+                    try stream.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+                }
+            }
+            let taken = try result.get()
+            guard taken > 0 else {
+                isWaitingToSend = true
+                return stream.rewatch([.readable, .writable])
+            }
+            sent += taken
+        }
+        guard isWaitingToSend else { return }
+        isWaitingToSend = false
+        stream.rewatch(.readable)
+    }
+
+    // MARK: the answer
+
+    private func ready(_ readiness: Readiness) {
+        switch state {
+        case .closed, .connecting:
+            break
+        case .idle:
+            // Bytes that nobody asked for, or the end: either way this connection is of no more use.
+            close()
+        case .exchanging(let stream):
+            do throws(TransportError) {
+                // What the peer says first: it may refuse a request before it has read it.
+                if readiness != .writable { try receive(on: stream) }
+                if case .exchanging(let same) = state, same === stream, readiness.contains(.writable) {
+                    try send(on: stream)
+                }
+            } catch {
+                broken(error)
+            }
+        }
+    }
+
+    private func receive(on stream: Stream) throws(TransportError) {
+        while true {
+            switch try stream.receive(into: buffer) {
+            case .wouldBlock:
+                return
+            case .end:
+                decoder.peerClosed()
+                return settle(isClean: false)
+            case .bytes(let count):
+                let taken = decoder.decode(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
+                switch decoder.state {
+                case .head:
+                    continue
+                case .body:
+                    deadline = totalDeadline
+                case .complete:
+                    return settle(isClean: taken == count)
+                case .failed:
+                    return settle(isClean: false)
+                }
+            }
+        }
+    }
+
+    /// The answer is over, whole or not; `isClean` when the connection stands right behind it.
+    private func settle(isClean: Bool) {
+        guard case .exchanging(let stream) = state else { return }
+        guard let status = decoder.status else {
+            guard case .failed(let error) = decoder.state else { return end(AttemptFailure(.noAnswer)) }
+            if error.code == .closedBeforeAnswer, retry() { return }
+            return end(AttemptFailure(.unreadable(error)))
+        }
+        answers += 1
+        let now = transport.loop.now
+        if isClean, decoder.isReusable, sent == request.bytes.count, now - openedAt < Self.longestLife,
+            !isEncrypted || holdsNothing(stream)
+        {
+            if answers == 1 { limitIdleTime() }
+            state = .idle(stream)
+            deadline = now + idleTime
+            owner.arm(deadline)
+        } else {
+            close()
+        }
+        owner.finished(self, .answered(status: status))
+    }
+
+    /// Whether nothing more has come through TLS, where no watch tells of it.
+    private func holdsNothing(_ stream: Stream) -> Bool {
+        do throws(TransportError) {
+            return try stream.receive(into: buffer) == .wouldBlock
+        } catch {
+            return false
+        }
+    }
+
+    /// Obeys `Keep-Alive: timeout=N`, one second early; once for each connection.
+    private func limitIdleTime() {
+        guard let field = decoder.head?.first("keep-alive"), let seconds = KeepAlive.timeout(field) else { return }
+        idleTime = min(timeouts.idle, .seconds(max(0, seconds - 1)))
+    }
+
+    private func broken(_ error: TransportError) {
+        guard case .exchanging = state else { return }
+        if !decoder.hasBegun, retry() { return }
+        end(AttemptFailure(.broken(error)))
+    }
+
+    /// Begins again on a new connection, if this one had served before and was not the second try.
+    private func retry() -> Bool {
+        guard answers > 0, !hasRetried else { return false }
+        hasRetried = true
+        close()
+        connect(transport.loop.now)
+        return true
+    }
+
+    private func end(_ failure: AttemptFailure) {
+        let status = decoder.status
+        close()
+        owner.finished(self, status.map { .answered(status: $0) } ?? .failed(failure))
+    }
+}
