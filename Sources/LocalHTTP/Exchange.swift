@@ -19,7 +19,7 @@ final class Exchange {
 
     /// The head is here; true when the request was refused already.
     func begin(_ connection: OpaquePointer) -> Bool {
-        let declared = values(connection, .HEADER_KIND).first { $0.name == "content-length" }
+        let declared = headers(connection).first { $0.name == "content-length" }
         guard let declared, (Int(declared.value.string) ?? .max) > server.settings.bodyLimit else { return true }
         return answer(connection, .text("the body is too large\n", status: 413))
     }
@@ -38,7 +38,7 @@ final class Exchange {
             method: method,
             path: path,
             query: values(connection, .GET_ARGUMENT_KIND),
-            headers: values(connection, .HEADER_KIND).map { (HTTPRequest.lowercased($0.name), $0.value) },
+            headers: headers(connection),
             body: body
         )
         body = []
@@ -74,6 +74,10 @@ final class Exchange {
             _ = MHD_add_response_header(handle, header.name.string, header.value.string)
         }
         return MHD_queue_response(connection, response.status, handle) == .YES
+    }
+
+    private func headers(_ connection: OpaquePointer) -> [(name: ByteString, value: ByteString)] {
+        values(connection, .HEADER_KIND).map { (HTTPRequest.lowercased($0.name), $0.value) }
     }
 
     private func values(_ connection: OpaquePointer, _ kind: MHD_ValueKind) -> [(name: ByteString, value: ByteString)] {

@@ -68,6 +68,11 @@ struct APIRequest {
         return Publication(data: data, tags: try tags())
     }
 
+    /// How often it may be sent, it is published once; empty: each time.
+    func publicationKey() throws(APIFault) -> ByteString {
+        try string("idempotency_key")
+    }
+
     func isKept() throws(APIFault) -> Bool {
         !(try flag("skip_history"))
     }
@@ -117,7 +122,7 @@ struct APIRequest {
     /// The members of a publication in a history; data that is not JSON goes out as `b64data`.
     static func write(_ publication: Publication, into writer: inout JSONWriter) {
         publication.data.withBytes { data in
-            if isJSON(data) {
+            if JSONScanner.isValid(data) {
                 writer.key(literal: "data")
                 writer.raw(data)
             } else {
@@ -144,15 +149,11 @@ struct APIRequest {
             writer.key(literal: "client")
             writer.string(info.client)
             for (key, json) in [("conn_info", info.connInfo), ("chan_info", info.chanInfo)] as [(ByteString, [UInt8])]
-            where !json.isEmpty && json.withUnsafeBytes(isJSON) {
+            where !json.isEmpty && json.withUnsafeBytes(JSONScanner.isValid) {
                 writer.key(key)
                 writer.raw(json)
             }
         }
-    }
-
-    private static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        (try? JSONDocument.parse([UInt8](bytes), maximumDepth: .max)) != nil
     }
 }
 

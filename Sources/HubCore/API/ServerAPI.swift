@@ -88,17 +88,12 @@ final class ServerAPI {
 
     private func perform(_ method: APIMethod, _ body: APIRequest, at now: Instant) throws(APIFault) -> APIResult {
         switch method {
-        case .publish:
-            let channel = try body.channel()
-            return .published(try publish(try body.publication(), in: channel, isKept: try body.isKept(), at: now))
+        case .publish: return .published(try publish(body, in: body.channel(), at: now))
         case .broadcast:
-            let channels = try body.channels()
-            let publication = try body.publication()
-            let isKept = try body.isKept()
             return .broadcast(
-                channels.map { channel in
+                try body.channels().map { channel in
                     do throws(APIFault) {
-                        return .success(try publish(publication, in: channel, isKept: isKept, at: now))
+                        return .success(try publish(body, in: channel, at: now))
                     } catch {
                         return .failure(error.answer)
                     }
@@ -116,13 +111,14 @@ final class ServerAPI {
     }
 
     private func publish(
-        _ publication: Publication,
+        _ body: APIRequest,
         in channel: ByteString,
-        isKept: Bool,
         at now: Instant
     ) throws(APIFault) -> StreamPosition? {
+        let publication = try body.publication()
+        let (isKept, key) = (try body.isKept(), try body.publicationKey())
         do {
-            return try registry.publish(publication, in: channel, isKept: isKept, at: now)
+            return try registry.publish(publication, in: channel, isKept: isKept, key: key, at: now)
         } catch {
             throw .refused(error)
         }

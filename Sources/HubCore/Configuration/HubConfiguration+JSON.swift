@@ -38,7 +38,12 @@ extension HubConfiguration {
         }
         var reader = ConfigurationReader()
         let configuration = reader.configuration(root)
-        if !reader.issues.isEmpty { throw HubConfigurationError(issues: reader.issues) }
+        guard reader.issues.isEmpty else {
+            let issues = reader.issues.sorted {
+                ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
+            }
+            throw HubConfigurationError(issues: issues)
+        }
         return configuration
     }
 }

@@ -9,6 +9,19 @@ package final class RoomRegistry {
     private let makeEpoch: () -> ByteString
     private(set) var rooms: [ByteString: Room] = [:]
     private var scratch: [UInt8] = []
+    /// What came of publications that may be sent again by mistake.
+    private var outcomes: [PublicationKey: Outcome] = [:]
+    private static let outcomeKeep = Duration.seconds(300)
+
+    private struct PublicationKey: Hashable {
+        var room: ByteString
+        var key: ByteString
+    }
+
+    private struct Outcome {
+        var position: StreamPosition?
+        var deadline: Instant
+    }
 
     /// Of `rules` no two may clash (`RoomRule.clash`).
     package init(rules: [RoomRule], makeEpoch: @escaping () -> ByteString = RoomRegistry.randomEpoch) {
@@ -66,12 +79,17 @@ package final class RoomRegistry {
     }
 
     /// Keeps the publication and tells the members; the position it got, nil where the room keeps nothing.
+    ///
+    /// A second one with the same `key` within five minutes is not published and gets the position of the first.
     package func publish(
         _ publication: Publication,
         in name: ByteString,
         isKept: Bool = true,
+        key: ByteString = .empty,
         at now: Instant
     ) throws(HubError) -> StreamPosition? {
+        let outcomeKey = PublicationKey(room: name, key: key)
+        if !key.isEmpty, let outcome = outcomes[outcomeKey], outcome.deadline > now { return outcome.position }
         guard let room = room(name) else { throw .unknownChannel }
         var publication = publication
         var position: StreamPosition?
@@ -82,6 +100,7 @@ package final class RoomRegistry {
         }
         tell(room, publication, position)
         if room.history == nil { dropIfIdle(room) }
+        if !key.isEmpty { outcomes[outcomeKey] = Outcome(position: position, deadline: now + Self.outcomeKeep) }
         return position
     }
 
@@ -95,8 +114,9 @@ package final class RoomRegistry {
         for member in room.members { member.deliver(scratch) }
     }
 
-    /// Empties the streams whose time has come.
+    /// Empties the streams and forgets the outcomes whose time has come.
     func sweep(at now: Instant) {
+        outcomes = outcomes.filter { $0.value.deadline > now }
         for room in rooms.values { room.history?.expire(at: now) }
     }
 
