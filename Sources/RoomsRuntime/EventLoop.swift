@@ -70,6 +70,7 @@ package final class EventLoop: Sendable {
 
     /// Starts the thread, which keeps the loop alive until `stop`.
     package func start() {
+        // Safety: the thread takes this reference over, below.
         let retained = Unmanaged.passRetained(self)
         var thread: UInt = 0
         let result = shim_thread_start(
@@ -127,6 +128,7 @@ package final class EventLoop: Sendable {
     }
 
     package var isOnLoop: Bool {
+        // Safety: an address to compare with, never followed.
         Self.current == UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -210,6 +212,7 @@ package final class EventLoop: Sendable {
     private static var current: UInt { UInt(bitPattern: pthread_getspecific(key)) }
 
     private func run() {
+        // Safety: an address to compare with, never followed.
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while true {

@@ -51,7 +51,7 @@ struct Benchmark {
             peer(&table, round)
         }
         table.printRows()
-        printBudgets(table)
+        table.printBudgets()
     }
 
     // MARK: the limit and the peer

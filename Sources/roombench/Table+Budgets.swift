@@ -1,0 +1,42 @@
+extension Table {
+    /// The budgets of this version beside what was measured.
+    ///
+    /// They are the aim from the start; a row that misses says so.
+    func printBudgets() {
+        print("\nbudget                                                              measured    wanted")
+        func row(_ name: String, _ value: Double?, atLeast wanted: Double) {
+            row(name, value, "≥ \(hundredths(wanted))", isMet: value.map { $0 >= wanted })
+        }
+        func row(_ name: String, _ value: Double?, atMost wanted: Double) {
+            row(name, value, "≤ \(hundredths(wanted))", isMet: value.map { $0 <= wanted })
+        }
+        func row(_ name: String, _ value: Double?, _ wanted: String, isMet: Bool?) {
+            let verdict = isMet.map { $0 ? "" : "   MISSED" } ?? ""
+            print(pad(name, 66) + right(value.map(hundredths) ?? "-", 10) + right(wanted, 10) + verdict)
+        }
+        func ratio(_ left: Double?, _ right: Double?) -> Double? {
+            guard let left, let right, right > 0 else { return nil }
+            return left / right
+        }
+        row(
+            "drain, signed / bare libcurl loop",
+            ratio(rate("drain, signed"), rate("bare libcurl loop in C")),
+            atLeast: 1.3
+        )
+        row(
+            "drain over Unix, signed / bare libcurl loop over Unix",
+            ratio(rate("drain over Unix"), rate("bare libcurl loop in C over Unix")),
+            atLeast: 1.3
+        )
+        row(
+            "end to end, signed / Go peer",
+            ratio(rate("end to end, signed"), rate("end to end, Go peer")),
+            atLeast: 1.2
+        )
+        row("CPU per event end to end, signed, TCP (µs)", cpu("end to end, signed"), atMost: 12)
+        row("CPU per event end to end, signed, Unix (µs)", cpu("end to end over Unix"), atMost: 9)
+        row("latency p50 beyond the frame (ms)", rate("latency p50"), atMost: 0.8)
+        row("latency p99 beyond the frame (ms)", rate("latency p99"), atMost: 4)
+        row("anonymous memory when idle (MB)", rate("idle memory"), atMost: 10)
+    }
+}
