@@ -6,7 +6,7 @@ package import RoomsRuntime
 ///
 /// A stream without TLS is a descriptor of its own; with TLS libcurl carries it. Both behave the same: a watch is
 /// level-triggered, also for bytes that TLS has decrypted already, and bytes that `send` has taken go out without more
-/// calls as long as the stream is watched for anything.
+/// calls once the stream has been watched.
 package final class Stream {
     package enum Received: Hashable, Sendable {
         case bytes(Int)
@@ -24,6 +24,7 @@ package final class Stream {
     private var easy: UnsafeMutableRawPointer?
     private var isOpen = true
     private var interest: Readiness = []
+    private var isWatched = false
     private var handler: ((Readiness) -> Void)?
     /// Bytes that OpenSSL has begun to write: it wants to see the very same ones again.
     private var staged = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -81,20 +82,30 @@ package final class Stream {
     /// Reports when the connection is ready for `interest`; replaces an earlier watch.
     package func watch(_ interest: Readiness, _ handler: @escaping (Readiness) -> Void) {
         guard isOpen, !isLost else { return }
-        guard easy != nil else { return multi.loop.watch(descriptor, for: interest, handler) }
-        self.interest = interest
         self.handler = handler
-        multi.loop.watch(descriptor, for: effectiveInterest) { [weak self] in self?.ready($0) }
-        if mayHoldBytes { reportHeldBytes() }
+        multi.loop.unwatch(descriptor)
+        self.interest = []
+        isWatched = false
+        rewatch(interest)
     }
 
-    /// Changes what is watched for; nothing is lost while it is nothing.
+    /// Changes what is watched for; while it is nothing, nothing is reported and nothing lost.
     package func rewatch(_ interest: Readiness) {
-        guard isOpen, !isLost else { return }
-        guard easy != nil else { return multi.loop.rewatch(descriptor, for: interest) }
+        guard isOpen, !isLost, let handler else { return }
         let wantedToRead = self.interest.contains(.readable)
         self.interest = interest
-        multi.loop.rewatch(descriptor, for: effectiveInterest)
+        let effective = staged.isEmpty ? interest : interest.union(.writable)
+        if effective.isEmpty {
+            // A descriptor in error is reported whatever it is watched for: again and again.
+            if isWatched { multi.loop.unwatch(descriptor) }
+            isWatched = false
+        } else if isWatched {
+            multi.loop.rewatch(descriptor, for: effective)
+        } else {
+            isWatched = true
+            let direct = easy == nil ? handler : { [weak self] in self?.ready($0) }
+            multi.loop.watch(descriptor, for: effective, direct)
+        }
         if !wantedToRead, mayHoldBytes { reportHeldBytes() }
     }
 
@@ -103,7 +114,8 @@ package final class Stream {
         guard isOpen else { return }
         isOpen = false
         handler = nil
-        if !isLost { multi.loop.unwatch(descriptor) }
+        if isWatched { multi.loop.unwatch(descriptor) }
+        isWatched = false
         guard let easy else {
             _ = Glibc.close(descriptor)
             return
@@ -114,10 +126,6 @@ package final class Stream {
     }
 
     // MARK: TLS
-
-    private var effectiveInterest: Readiness {
-        staged.isEmpty ? interest : interest.union(.writable)
-    }
 
     private func send(_ bytes: UnsafeRawBufferPointer, _ easy: UnsafeMutableRawPointer) throws(TransportError) -> Int {
         guard try flush(easy) else { return 0 }
@@ -131,7 +139,7 @@ package final class Stream {
             taken += count
             _ = try flush(easy)
         }
-        if !staged.isEmpty { multi.loop.rewatch(descriptor, for: effectiveInterest) }
+        if !staged.isEmpty { rewatch(interest) }
         return taken
     }
 
@@ -168,7 +176,7 @@ package final class Stream {
         if readiness.contains(.writable), !staged.isEmpty, let easy {
             // An error comes up again in the owner's next call.
             _ = try? flush(easy)
-            if staged.isEmpty { multi.loop.rewatch(descriptor, for: effectiveInterest) }
+            if staged.isEmpty { rewatch(interest) }
             if !staged.isEmpty || !interest.contains(.writable) { readiness.remove(.writable) }
         }
         guard !readiness.isEmpty, let handler else { return }
@@ -188,7 +196,8 @@ package final class Stream {
     /// libcurl closes the connection on its own, which it does with one that it finds dead.
     private func lost() {
         isLost = true
-        multi.loop.unwatch(descriptor)
+        if isWatched { multi.loop.unwatch(descriptor) }
+        isWatched = false
         multi.loop.schedule(after: .zero) { [weak self] in
             guard let self, isOpen else { return }
             handler?([.readable, .failed])

@@ -18,7 +18,12 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case exhausted
         /// The peer closed or reset an open connection.
         case closed
+        /// The peer broke the rules of HTTP or WebSocket, or a limit of ours.
         case protocolViolation
+        /// A message is larger than our limit.
+        case messageTooLarge
+        /// The server does not speak the subprotocol that was asked for.
+        case wrongSubprotocol
     }
 
     package let code: Code

@@ -12,12 +12,18 @@ final class TestTransport: Sendable {
     deinit { loop.stop() }
 
     /// Connects and gives the open stream, watched for what can be read.
-    func connect(_ target: StreamTarget, timeout: Duration = .seconds(10)) async throws -> StreamProbe {
+    func connect(
+        _ target: StreamTarget,
+        timeout: Duration = .seconds(10),
+        readAtOnce: Int = 4_096
+    ) async throws -> StreamProbe {
         let transport = transport
         return try await withCheckedThrowingContinuation { continuation in
             loop.post {
                 transport.connect(target, timeout: timeout) { result in
-                    continuation.resume(with: result.map { StreamProbe($0, on: transport.loop) })
+                    continuation.resume(
+                        with: result.map { StreamProbe($0, on: transport.loop, readAtOnce: readAtOnce) }
+                    )
                 }
             }
         }

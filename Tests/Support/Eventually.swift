@@ -3,6 +3,10 @@ internal import RoomsRuntime
 /// A wait that did not come to its end in time.
 package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) {
+        self.description = description
+    }
 }
 
 /// Looks again and again until `condition` holds; throws when it does not within the time.
