@@ -111,6 +111,9 @@ package struct ServerURL: Hashable, Sendable {
             let end = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
             host = authority[..<end]
             tail = authority[end...]
+            guard !tail.dropFirst().contains(UInt8(ascii: ":")) else {
+                throw Invalid(message: "an IPv6 address stands in brackets: [::1]")
+            }
             guard !host.isEmpty else {
                 throw Invalid(message: "the URL names no host: \(scheme.rawValue)://HOST:PORT/PATH")
             }

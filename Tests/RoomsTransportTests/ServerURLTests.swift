@@ -43,7 +43,7 @@ import Testing
             ("ws://h/\u{0}", "spaces"), ("ws://h\u{e9}/", "xn--"), ("ws://h/\u{e9}", "%XX"),
             ("ws://h%20x/", "host name"),
             ("ws://h,x/", "host name"), ("ws://[::1", "brackets"), ("ws://[]:1", "IPv6"), ("ws://[h]/", "IPv6"),
-            ("ws://[::1]8", "1 to 65535"), ("ws://::1/", "1 to 65535"),
+            ("ws://[::1]8", "1 to 65535"), ("ws://::1/", "brackets"),
             ("ws://" + String(repeating: "h", count: 254), "253"),
         ]
     )

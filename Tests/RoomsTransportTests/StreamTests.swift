@@ -194,8 +194,8 @@ import Testing
             return try await group.reduce(into: []) { $0.append($1) }
         }
         for probe in probes { _ = try await probe.send([7]) }
-        for probe in probes { try await eventually { probe.seen.bytes == [7] } }
+        for probe in probes { try await eventually("an answer, \(probe.seen)") { probe.seen.bytes == [7] } }
         for probe in probes { try await probe.close() }
-        try await eventually { open.withLock { $0 } == 0 }
+        try await eventually("no open connection") { open.withLock { $0 } == 0 }
     }
 }

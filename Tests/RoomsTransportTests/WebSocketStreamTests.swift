@@ -290,7 +290,8 @@ import Testing
             socket.close(code: 1_000)
             socket.cancel()
         }
-        _ = try await SocketProbe(client, "ws://127.0.0.1:\(try HeldPort().number)/").ended()
+        let port = try HeldPort()
+        _ = try await SocketProbe(client, "ws://127.0.0.1:\(port.number)/").ended()
         #expect(silent.seen.ends.isEmpty && gone.seen.ends.isEmpty)
     }
 

@@ -6,35 +6,42 @@ internal import RoomsRuntime
 package final class RawServer: Sendable {
     /// 0 for a Unix socket.
     package let port: UInt16
-    private let listener: Int32
+    /// -1 once it is closed.
+    private let listener: Lock<Int32>
     private let served = Lock(0)
 
     /// Listens on a free port of 127.0.0.1, or on the Unix socket `path`.
     package init(unixPath path: String? = nil, _ serve: @escaping @Sendable (RawConnection) -> Void) throws {
-        listener = socket(path == nil ? AF_INET : AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        port = path == nil ? try Self.bindPort(listener) : try Self.bindPath(listener, path ?? "")
-        guard listen(listener, 128) == 0 else { throw POSIXError(.EIO) }
-        let listener = listener
+        let descriptor = socket(path == nil ? AF_INET : AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        port = path == nil ? try Self.bindPort(descriptor) : try Self.bindPath(descriptor, path ?? "")
+        guard listen(descriptor, 128) == 0 else { throw POSIXError(.EIO) }
+        let listener = Lock(descriptor)
+        self.listener = listener
         let served = served
         Thread.detachNewThread {
             while true {
-                let descriptor = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
-                guard descriptor >= 0 else { break }
+                let accepted = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+                guard accepted >= 0 else { break }
                 served.withLock { $0 += 1 }
                 Thread.detachNewThread {
-                    let connection = RawConnection(descriptor)
+                    let connection = RawConnection(accepted)
                     serve(connection)
                     connection.close()
                 }
             }
-            close(listener)
+            listener.withLock { number in
+                close(number)
+                number = -1
+            }
         }
     }
 
     deinit { stop() }
 
     /// Refuses connections from now on; those that are served go on.
-    package func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+    package func stop() {
+        listener.withLock { if $0 >= 0 { shutdown($0, Int32(SHUT_RDWR)) } }
+    }
 
     /// The number of connections taken so far.
     package var connections: Int { served.withLock { $0 } }
