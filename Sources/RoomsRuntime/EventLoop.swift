@@ -211,7 +211,8 @@ package final class EventLoop: Sendable {
 
     private static var current: UInt { UInt(bitPattern: pthread_getspecific(key)) }
 
-    private func run() {
+    /// Makes the calling thread the loop's until `stop`, in place of `start`.
+    package func run() {
         // Safety: an address to compare with, never followed.
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         var events = [epoll_event](repeating: epoll_event(), count: 256)

@@ -23,6 +23,16 @@ package struct StandardErrorSink: LogSink {
     package func write(_ records: [LogRecord]) {
         var text = ""
         for record in records { append(record, to: &text) }
+        write(text)
+    }
+
+    /// Lines that stand for themselves, such as compilers write: no time, no fields.
+    package func write(_ lines: [String], level: LogLevel) {
+        let prefix = style == .supervised ? "<\(level.rawValue)>" : ""
+        write(lines.map { prefix + $0 + "\n" }.joined())
+    }
+
+    private func write(_ text: String) {
         var bytes = ContiguousArray(text.utf8)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
