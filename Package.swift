@@ -120,7 +120,10 @@ let package = Package(
         ),
         tests(
             "BridgeCoreTests",
-            needs: ["BridgeCore", "BridgeModel", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"]
+            needs: [
+                "BridgeCore", "BridgeModel", "BridgeSystemd", "Rooms", "RoomsTransport", "RoomsWire",
+                "RoomsRuntime", "BridgeTestSupport",
+            ]
         ),
         tests(
             "HubCoreTests",

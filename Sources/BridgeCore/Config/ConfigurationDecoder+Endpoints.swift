@@ -1,0 +1,142 @@
+internal import BridgeDelivery
+internal import RoomsRuntime
+internal import RoomsTransport
+internal import RoomsWire
+
+extension ConfigurationDecoder {
+    private static let urlExample = "a text such as \"http://127.0.0.1:9000/hooks/rooms\""
+
+    func endpoint(_ entry: ConfigurationEntry) -> EndpointConfiguration? {
+        guard
+            let object = entry.value.object(
+                "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
+                keys: ["url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http"],
+                later: ["ack", "batch", "conflict", "format", "max_age", "overflow", "retry_after_max", "status"]
+            )
+        else { return nil }
+        let target = target(object)
+        let signing = object["signing"].flatMap { self.signing($0) } ?? []
+        let concurrency = object["concurrency"]?.integer(in: 1...EndpointConfiguration.maximumConcurrency)
+        let ca = certificates(object, of: target)
+        guard let target else { return nil }
+        return EndpointConfiguration(
+            name: entry.name,
+            target: target,
+            signing: signing,
+            concurrency: concurrency ?? EndpointConfiguration.defaultConcurrency,
+            ca: ca
+        )
+    }
+
+    private func target(_ object: ConfigurationObject) -> EndpointConfiguration.Target? {
+        switch (object["url"], object["unix"]) {
+        case (let url?, nil):
+            for key: ByteString in ["protocol", "path"] {
+                object[key]?.reject("has a place only beside \"unix\", leave it out: the URL says it all")
+            }
+            return webTarget(url, object)
+        case (nil, let unix?):
+            object["insecure_http"]?.reject("has no meaning beside \"unix\", leave it out")
+            return unixTarget(unix, object)
+        case (let url?, _?):
+            url.reject("stands beside \"unix\", must be one of the two")
+            return nil
+        case (nil, nil):
+            object.value.reject("has no target, must have \"url\" or \"unix\"")
+            return nil
+        }
+    }
+
+    private func certificates(
+        _ object: ConfigurationObject,
+        of target: EndpointConfiguration.Target?
+    ) -> ByteString? {
+        guard let value = object["ca"] else { return nil }
+        switch target {
+        case .url(let url, _) where url.isSecure: return certificates(value)
+        case nil: return nil
+        case .url, .unix:
+            value.reject("has a meaning only with https, leave it out")
+            return nil
+        }
+    }
+
+    private func webTarget(
+        _ value: ConfigurationValue,
+        _ object: ConfigurationObject
+    ) -> EndpointConfiguration.Target? {
+        let mayBePlain = object["insecure_http"]?.bool() ?? false
+        guard let url = url(value, [.http, .https], Self.urlExample) else { return nil }
+        if !url.isSecure {
+            guard mayBePlain || Self.isLoopback(url.host) else {
+                value.reject(
+                    "sends events unencrypted to another host (\(url.host)), must be https, or set \"insecure_http\": true"
+                )
+                return nil
+            }
+        }
+        return .url(url, mayBePlain: mayBePlain)
+    }
+
+    private func unixTarget(
+        _ value: ConfigurationValue,
+        _ object: ConfigurationObject
+    ) -> EndpointConfiguration.Target? {
+        let socket = socketPath(value)
+        object.required("protocol", "\"http\"").map(speaksHTTP)
+        var path: ByteString = "/"
+        if let given = object["path"] {
+            guard let text = given.text("a text such as \"/hooks\"") else { return nil }
+            guard text.bytes.first == UInt8(ascii: "/"), text.bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+                given.reject("is \"\(text)\", must begin with \"/\" and have no spaces, the rest percent-encoded")
+                return nil
+            }
+            path = text
+        }
+        return socket.map { .unix(socket: $0, path: path) }
+    }
+
+    private func socketPath(_ value: ConfigurationValue) -> ByteString? {
+        guard let path = value.text("the path of a Unix socket") else { return nil }
+        guard path.bytes.first == UInt8(ascii: "/") else {
+            value.reject("is \"\(path)\", must be an absolute path")
+            return nil
+        }
+        guard path.count <= StreamTarget.maxUnixPath else {
+            value.reject(
+                "is \(path.count) bytes long, must have at most \(StreamTarget.maxUnixPath): put the socket elsewhere"
+            )
+            return nil
+        }
+        return path
+    }
+
+    private func speaksHTTP(_ value: ConfigurationValue) {
+        if value.node.string == "ndjson" {
+            value.reject("is \"ndjson\", which is not supported by this version of RoomBridge, must be \"http\"")
+        } else {
+            _ = value.word(of: ["http"])
+        }
+    }
+
+    private func signing(_ value: ConfigurationValue) -> [SecretReference]? {
+        guard let values = value.list("a list of references such as [{\"credential\": \"NAME\"}]") else { return nil }
+        if values.isEmpty { value.reject("is empty, must have at least one secret; leave it out to sign nothing") }
+        return values.compactMap { value in
+            secret(value) { secret throws(InputError) in
+                do throws(SigningSecretError) {
+                    _ = try SigningSecret.decode(secret)
+                } catch {
+                    throw InputError(code: .malformed, message: error.message)
+                }
+            }
+        }
+    }
+
+    /// Names are not looked up here.
+    static func isLoopback(_ host: ByteString) -> Bool {
+        if host == "localhost" || host == "::1" { return true }
+        // The connection checks the address again, so a name that begins like one gains nothing.
+        return host.hasPrefix("127.")
+    }
+}

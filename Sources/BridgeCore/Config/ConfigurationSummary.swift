@@ -1,0 +1,74 @@
+internal import RoomsRuntime
+internal import RoomsTransport
+
+/// What a good configuration makes RoomBridge do, for people.
+package struct ConfigurationSummary: CustomStringConvertible {
+    private let configuration: BridgeConfiguration
+
+    package init(_ configuration: BridgeConfiguration) {
+        self.configuration = configuration
+    }
+
+    package var description: String {
+        var lines: [String] = []
+        for (index, server) in configuration.servers.enumerated() {
+            let count = configuration.rooms.count { $0.server == index }
+            let rooms = count == 1 ? "1 room" : "\(count) rooms"
+            lines.append("server \(server.key): \(server.url.address), \(server.authentication), \(rooms)")
+        }
+        for (index, endpoint) in configuration.endpoints.enumerated() {
+            let isUsed = configuration.rooms.contains { $0.rules.contains { $0.endpoints.contains(index) } }
+            lines.append("endpoint \(endpoint.name): \(endpoint.summary)" + (isUsed ? "" : ", but no room goes there"))
+        }
+        for room in configuration.rooms {
+            let start = room.start == .now ? "from now" : "from the earliest event"
+            let server = configuration.servers.count > 1 ? " of \(configuration.servers[room.server].key)" : ""
+            for rule in room.rules {
+                let names = rule.endpoints.map { configuration.endpoints[$0].name.description }
+                let events = rule.events.map { $0.map(\.description).joined(separator: ", ") } ?? "all events"
+                lines.append("room \(room.name)\(server): \(events) -> \(names.joined(separator: ", ")), \(start)")
+            }
+        }
+        lines.append("buffer: \(Quantity.text(ofSize: configuration.buffer.maxSize))")
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension ServerURL {
+    /// Without the query, which may hold what nobody should see.
+    fileprivate var address: String {
+        let path = target.bytes.prefix { $0 != UInt8(ascii: "?") }
+        return "\(scheme.rawValue)://\(hostField)\(ByteString(Array(path)))"
+    }
+}
+
+extension Authentication: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .anonymous: "without a token"
+        case .signing(let user, _, _): "with own tokens as user \(user)"
+        case .tokens(_, let rooms): "with given tokens (\(rooms.count) of them for rooms)"
+        }
+    }
+}
+
+extension EndpointConfiguration {
+    fileprivate var summary: String {
+        let address =
+            switch target {
+            case .url(let url, _): url.address
+            case .unix(let socket, let path): "\(socket) (HTTP over a Unix socket, \(path))"
+            }
+        let signature = signing.isEmpty ? "unsigned" : signing.count == 1 ? "signed" : "signed \(signing.count) times"
+        return "\(address), \(signature), at most \(concurrency) requests at once"
+    }
+}
+
+extension EventFilter: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .exact(let name): name.description
+        case .prefix(let prefix): "\(prefix)*"
+        }
+    }
+}

@@ -1,0 +1,340 @@
+import BridgeCore
+import RoomsRuntime
+import Testing
+
+@Suite struct ConfigurationErrorTests {
+    @Test(arguments: wholeFile + servers + endpoints + rooms + others)
+    func `every mistake is reported with its place and what would be right`(_ mistake: ConfigurationMistake) {
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationDecoder.decode(
+                Array(mistake.text.utf8),
+                file: "config.json",
+                secrets: SecretSource { _ in nil }
+            )
+        }
+        #expect(error?.issues.map(\.description) == mistake.reports.map { "config.json:\($0)" })
+    }
+
+    static let wholeFile: [ConfigurationMistake] = [
+        ConfigurationMistake("", "1:1: the file is empty, must hold a JSON object, see config.example.json"),
+        ConfigurationMistake(" \n", "1:1: the file is empty, must hold a JSON object, see config.example.json"),
+        ConfigurationMistake(
+            "rooms: [shop]",
+            "1:1: 'r' where a value has to stand, a value is true, false, null, a number, a string in double quotes, an object or an array"
+        ),
+        ConfigurationMistake(
+            "{\n  \"servers\": {},\n}",
+            "3:1: '}' where a key has to stand, take away the comma before it"
+        ),
+        ConfigurationMistake("[]", "1:1: is a list, must be a JSON object, see config.example.json"),
+        ConfigurationMistake(
+            "{}",
+            #"1:1: "servers" is missing, must be an object such as {"main": {"url": "wss://…"}}"#,
+            #"1:1: "endpoints" is missing, must be an object such as {"app": {"url": "http://…"}}"#,
+            #"1:1: "rooms" is missing, must be a list such as [{"room": "shop", "to": ["app"]}]"#
+        ),
+        ConfigurationMistake("\u{feff}{}", "1:1: the text begins with a byte order mark, save it as UTF-8 without one"),
+    ]
+
+    static let servers: [ConfigurationMistake] = [
+        .servers("{}", #"2:14: servers: is empty, must be an object such as {"main": {"url": "wss://…"}}"#),
+        .servers("[]", #"2:14: servers: is a list, must be an object such as {"main": {"url": "wss://…"}}"#),
+        .servers(
+            #"{"main": "ws://127.0.0.1"}"#,
+            #"2:23: servers.main: is a text, must be an object such as {"url": "wss://…/connection/websocket"}"#
+        ),
+        .servers(
+            #"{"main": {}}"#,
+            #"2:23: servers.main: "url" is missing, must be a text such as "wss://realtime.example.com/connection/websocket""#
+        ),
+        .servers(
+            #"{"ma in": {"url": "ws://127.0.0.1:8000/x"}}"#,
+            #"2:15: servers["ma in"]: is not a good name, must be 1 to 64 of: letters, digits, ".", "_", "-""#
+        ),
+        .servers(
+            #"{"main": {"url": "http://127.0.0.1:8000/x"}}"#,
+            #"2:31: servers.main.url: does not begin with ws:// or wss://, must be a text such as "wss://realtime.example.com/connection/websocket""#
+        ),
+        .servers(
+            #"{"main": {"url": "ws://127.0.0.1:70000/x"}}"#,
+            "2:31: servers.main.url: is not a good URL: a port is a number from 1 to 65535"
+        ),
+        .servers(
+            #"{"main": {"url": ""}}"#,
+            #"2:31: servers.main.url: is empty, must be a text such as "wss://realtime.example.com/connection/websocket""#
+        ),
+        .servers(
+            #"{"main": {"url": "ws://127.0.0.1:8000/x"}, "main": {"url": "ws://127.0.0.1:8001/x"}}"#,
+            "2:57: servers.main: stands here twice (first at line 2), take one out"
+        ),
+        .server(#""ulr": "x""#, #"2:75: servers.main.ulr: is not a known key; did you mean "url"?"#),
+        .server(
+            #""rooms_per_connection": 50"#,
+            "2:75: servers.main.rooms_per_connection: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .server(
+            #""auth": {"route": "https://app.example.com/auth"}"#,
+            "2:84: servers.main.auth.route: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .server(
+            #""auth": {}"#,
+            #"2:83: servers.main.auth: is empty, must be an object with "token_secret" and "user", or with "tokens"; leave "auth" out where all rooms are public"#
+        ),
+        .server(
+            #""auth": {"user": "bridge"}"#,
+            #"2:83: servers.main.auth: "token_secret" is missing, must be a reference such as {"credential": "NAME"}"#
+        ),
+        .server(
+            #""auth": {"token_secret": "hunter2", "user": "bridge"}"#,
+            #"2:100: servers.main.auth.token_secret: has the secret itself in the configuration, must be a reference: {"credential": "NAME"} (systemd), {"file": "PATH"} (mode 0600) or {"env": "NAME"}"#
+        ),
+        .server(
+            #""auth": {"token_secret": {"env": "A", "file": "b"}, "user": "bridge"}"#,
+            #"2:100: servers.main.auth.token_secret: must name exactly one of "credential", "file" and "env""#
+        ),
+        .server(
+            #""auth": {"token_secret": {"env": "NOT_SET"}, "user": "bridge"}"#,
+            "2:100: servers.main.auth.token_secret: the environment has no variable NOT_SET, must be set"
+        ),
+        .server(
+            #""auth": {"token_secret": {"credential": "x"}, "user": "bridge"}"#,
+            #"2:100: servers.main.auth.token_secret: needs a credential of systemd and CREDENTIALS_DIRECTORY is not set, use {"file": …} without it"#
+        ),
+        .server(
+            #""auth": {"token_secret": {"credential": "../x"}, "user": "bridge"}"#,
+            #"2:115: servers.main.auth.token_secret.credential: is "../x", must be a name without "/""#
+        ),
+        .server(
+            #""auth": {"token_secret": {"file": "/nonexistent/secret"}, "user": "bridge"}"#,
+            "2:100: servers.main.auth.token_secret: /nonexistent/secret is not there, must be a file"
+        ),
+        .server(
+            #""auth": {"tokens": {}}"#,
+            #"2:94: servers.main.auth.tokens: is empty, must have "connection", "rooms" or both"#
+        ),
+        .server(
+            #""auth": {"tokens": {"rooms": {"shop": "eyJ"}}, "user": "bridge"}"#,
+            #"2:113: servers.main.auth.tokens.rooms.shop: has the secret itself in the configuration, must be a reference: {"credential": "NAME"} (systemd), {"file": "PATH"} (mode 0600) or {"env": "NAME"}"#,
+            #"2:130: servers.main.auth.user: has no place beside "tokens", take one of them out"#
+        ),
+        .server(
+            #""ca": "/nonexistent/ca.pem""#,
+            "2:81: servers.main.ca: /nonexistent/ca.pem is not there, must be a file"
+        ),
+        .server(
+            #""proxy": "http://user:password@proxy:3128""#,
+            #"2:84: servers.main.proxy: has a user or a password in it, must be a text such as "http://proxy.example.com:3128""#
+        ),
+        .server(
+            #""proxy": "proxy:3128""#,
+            #"2:84: servers.main.proxy: is "proxy:3128", must be a text such as "http://proxy.example.com:3128" (http, https, socks5 or socks5h)"#
+        ),
+        .server(
+            #""name": 5"#,
+            "2:83: servers.main.name: is a number, must be a text that servers show as the client's name"
+        ),
+    ]
+
+    static let endpoints: [ConfigurationMistake] = [
+        .endpoints("null", #"3:16: endpoints: is null, must be an object such as {"app": {"url": "http://…"}}"#),
+        .endpoint("{}", #"3:24: endpoints.app: has no target, must have "url" or "unix""#),
+        .endpoint(
+            #"{"url": 5}"#,
+            #"3:32: endpoints.app.url: is a number, must be a text such as "http://127.0.0.1:9000/hooks/rooms""#
+        ),
+        .endpoint(
+            #"{"url": "ftp://127.0.0.1/x"}"#,
+            #"3:32: endpoints.app.url: does not begin with http:// or https://, must be a text such as "http://127.0.0.1:9000/hooks/rooms""#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1:0/x"}"#,
+            "3:32: endpoints.app.url: is not a good URL: a port is a number from 1 to 65535"
+        ),
+        .endpoint(
+            #"{"url": "http://app.example.com/x"}"#,
+            #"3:32: endpoints.app.url: sends events unencrypted to another host (app.example.com), must be https, or set "insecure_http": true"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "unix": "/run/x.sock"}"#,
+            #"3:32: endpoints.app.url: stands beside "unix", must be one of the two"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "path": "/y"}"#,
+            #"3:62: endpoints.app.path: has a place only beside "unix", leave it out: the URL says it all"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "ca": "/x"}"#,
+            "3:60: endpoints.app.ca: has a meaning only with https, leave it out"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "concurrency": 0}"#,
+            "3:69: endpoints.app.concurrency: is 0, must be a whole number from 1 to 256"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "concurrency": 8.5}"#,
+            "3:69: endpoints.app.concurrency: is 8.5, must be a whole number from 1 to 256"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "insecure_http": "yes"}"#,
+            "3:71: endpoints.app.insecure_http: is a text, must be true or false"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "signing": "whsec_abc"}"#,
+            #"3:65: endpoints.app.signing: is a text, must be a list of references such as [{"credential": "NAME"}]"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "signing": []}"#,
+            "3:65: endpoints.app.signing: is empty, must have at least one secret; leave it out to sign nothing"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "signing": ["whsec_abc"]}"#,
+            #"3:66: endpoints.app.signing[0]: has the secret itself in the configuration, must be a reference: {"credential": "NAME"} (systemd), {"file": "PATH"} (mode 0600) or {"env": "NAME"}"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "sining": []}"#,
+            #"3:54: endpoints.app.sining: is not a known key; did you mean "signing"?"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "format": "cloudevents"}"#,
+            "3:54: endpoints.app.format: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "batch": {"max_events": 100}}"#,
+            "3:54: endpoints.app.batch: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .endpoint(#"{"unix": "/run/x.sock"}"#, #"3:24: endpoints.app: "protocol" is missing, must be "http""#),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "ndjson", "ack": "line"}"#,
+            #"3:60: endpoints.app.protocol: is "ndjson", which is not supported by this version of RoomBridge, must be "http""#,
+            "3:70: endpoints.app.ack: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "htpp"}"#,
+            #"3:60: endpoints.app.protocol: is "htpp", must be "http""#
+        ),
+        .endpoint(
+            #"{"unix": "x.sock", "protocol": "http"}"#,
+            #"3:33: endpoints.app.unix: is "x.sock", must be an absolute path"#
+        ),
+        .endpoint(
+            #"{"unix": "/\#(String(repeating: "s", count: 199))", "protocol": "http"}"#,
+            "3:33: endpoints.app.unix: is 200 bytes long, must have at most 107: put the socket elsewhere"
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "http", "path": "hooks"}"#,
+            #"3:76: endpoints.app.path: is "hooks", must begin with "/" and have no spaces, the rest percent-encoded"#
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "http", "path": "/a b"}"#,
+            #"3:76: endpoints.app.path: is "/a b", must begin with "/" and have no spaces, the rest percent-encoded"#
+        ),
+        .endpoint(
+            #"{"unix": "/run/x\u0000.sock", "protocol": "http"}"#,
+            "3:33: endpoints.app.unix: has a NUL character in it, must be the path of a Unix socket"
+        ),
+    ]
+
+    static let rooms: [ConfigurationMistake] = [
+        .rooms("{}", #"4:12: rooms: is an object, must be a list such as [{"room": "shop", "to": ["app"]}]"#),
+        .rooms("[]", #"4:12: rooms: is empty, must be a list such as [{"room": "shop", "to": ["app"]}]"#),
+        .rooms(#"["shop"]"#, #"4:13: rooms[0]: is a text, must be an object such as {"room": "shop", "to": ["app"]}"#),
+        .rooms(#"[{"to": ["app"]}]"#, #"4:13: rooms[0]: names no room, must have "room" or "rooms_file""#),
+        .rooms(
+            #"[{"room": "shop"}]"#,
+            #"4:13: rooms[0]: "to" is missing, must be a list of endpoints such as ["app"]"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "to": "app"}]"#,
+            #"4:36: rooms[0].to: is a text, must be a list of endpoints such as ["app"]"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "to": []}]"#,
+            #"4:36: rooms[0].to: is empty, must be a list of endpoints such as ["app"]"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "to": ["ap"]}]"#,
+            #"4:37: rooms[0].to[0]: there is no endpoint "ap"; did you mean "app"?"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "to": ["orders"]}]"#,
+            #"4:37: rooms[0].to[0]: there is no endpoint "orders", must be "app""#
+        ),
+        .rooms(
+            #"[{"room": "shop", "to": ["app", "app"]}]"#,
+            #"4:44: rooms[0].to[1]: is "app" for the second time, take one out"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "to": ["app"]}, {"room": "shop", "events": ["x"], "to": ["app"]}]"#,
+            #"4:55: rooms[1].room: room "shop" goes to endpoint "app" already, must be named once for it (one entry can list all its events)"#
+        ),
+        .rooms(#"[{"room": "", "to": ["app"]}]"#, "4:22: rooms[0].room: is empty, must be the name of a room"),
+        .rooms(
+            #"[{"room": "\#(String(repeating: "r", count: 1_025))", "to": ["app"]}]"#,
+            "4:22: rooms[0].room: is 1025 bytes long, a room's name has at most 1024"
+        ),
+        .rooms(
+            #"[{"room": "shop", "server": "mian", "to": ["app"]}]"#,
+            #"4:40: rooms[0].server: there is no server "mian"; did you mean "main"?"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "events": [], "to": ["app"]}]"#,
+            #"4:40: rooms[0].events: is empty, must be a list of names of events such as ["updated", "order.*"]; leave it out to have all events"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "events": ["a*b"], "to": ["app"]}]"#,
+            #"4:41: rooms[0].events[0]: is "a*b", must have "*" only at the end"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "from": "earlyest", "to": ["app"]}]"#,
+            #"4:38: rooms[0].from: is "earlyest", must be one of "now", "earliest"; did you mean "earliest"?"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "types": ["member"], "to": ["app"]}]"#,
+            "4:30: rooms[0].types: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .rooms(
+            #"[{"room": "shop", "rooms_file": "x", "to": ["app"]}]"#,
+            #"4:22: rooms[0].room: stands beside "rooms_file", must be one of the two"#
+        ),
+        .rooms(
+            #"[{"rooms_file": "/nonexistent/rooms", "to": ["app"]}]"#,
+            "4:28: rooms[0].rooms_file: /nonexistent/rooms is not there, must be a file"
+        ),
+    ]
+
+    static let others: [ConfigurationMistake] = [
+        .more(
+            #" "buffer": {"max_size": "1GB"}"#,
+            #"5:26: buffer.max_size: is "1GB", must be a size with a unit (B, KiB, MiB, GiB, TiB) such as "1GiB""#
+        ),
+        .more(
+            #" "buffer": {"max_size": 1073741824}"#,
+            #"5:26: buffer.max_size: is a number, must be a size with a unit (B, KiB, MiB, GiB, TiB) such as "1GiB""#
+        ),
+        .more(
+            #" "buffer": {"max_size": "1KiB"}"#,
+            #"5:26: buffer.max_size: is "1KiB", must be at least 1048576 bytes"#
+        ),
+        .more(
+            #" "buffer": {"max_size": "99999999999TiB"}"#,
+            #"5:26: buffer.max_size: is "99999999999TiB", must be a size with a unit (B, KiB, MiB, GiB, TiB) such as "1GiB""#
+        ),
+        .more(
+            #" "buffer": {"keep_delivered": "1h"}"#,
+            "5:14: buffer.keep_delivered: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .more(
+            #" "log": {"level": "warn"}"#,
+            #"5:20: log.level: is "warn", must be one of "error", "warning", "notice", "info", "debug"; did you mean "warning"?"#
+        ),
+        .more(
+            #" "control": {"metrics": "127.0.0.1:9464"}"#,
+            "5:3: control: is not supported by this version of RoomBridge, leave it out"
+        ),
+        .more(#" "server": {}"#, #"5:3: server: is not a known key; did you mean "servers"?"#),
+        .more(
+            #" "zzzzzzzzz": {}"#,
+            #"5:3: zzzzzzzzz: is not a known key, must be one of "$schema", "servers", "endpoints", "rooms", "buffer", "log""#
+        ),
+    ]
+}
