@@ -1,4 +1,5 @@
 import BridgeModel
+import BridgeTestSupport
 import RoomsRuntime
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
 private struct Simulation {
     private typealias Running = (attempt: EndpointStateMachine.Attempt, end: Instant)
 
-    private var random: SeededGenerator
+    private var random: SeededRandom
     private let store = MemoryStore()
     private var machine: EndpointStateMachine
     private var now = Instant(nanoseconds: 1_000_000_000)
@@ -30,9 +31,9 @@ private struct Simulation {
     private let rooms: Int64
 
     init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+        random = SeededRandom(seed: seed)
         rooms = Int64.random(in: 1...20, using: &random)
-        var jitter = SeededGenerator(seed: seed &+ 1)
+        var jitter = SeededRandom(seed: seed &+ 1)
         machine = EndpointStateMachine(
             id: Sample.endpoint,
             limits: .init(

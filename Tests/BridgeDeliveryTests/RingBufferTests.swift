@@ -1,3 +1,4 @@
+import BridgeTestSupport
 import Testing
 
 @testable import BridgeDelivery
@@ -5,7 +6,7 @@ import Testing
 @Suite struct RingBufferTests {
     @Test("it behaves as an array does")
     func matchesArray() {
-        var random = SeededGenerator(seed: 1)
+        var random = SeededRandom(seed: 1)
         var ring = RingBuffer<Int>()
         var model: [Int] = []
         for step in 0..<20_000 {

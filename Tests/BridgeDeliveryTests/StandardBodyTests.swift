@@ -1,4 +1,5 @@
 import BridgeModel
+import BridgeTestSupport
 import Foundation
 import RoomsRuntime
 import Testing
@@ -79,7 +80,7 @@ import Testing
 
     @Test("times are what Foundation makes of them")
     func formatsTimes() {
-        var random = SeededGenerator(seed: 4)
+        var random = SeededRandom(seed: 4)
         let formatter = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let special: [Int64] = [
             0, -1, 951_782_400_000, 951_868_799_999, 4_107_542_400_000, 68_255_999_999, 253_402_300_799_999,
