@@ -162,6 +162,11 @@ struct ProtobufReader {
 
     @inline(never)
     private mutating func longVarint() throws(WireError) -> UInt64 {
+        if end - cursor >= 2, cursor[1] < 0x80 {
+            let value = UInt64(cursor[0] & 0x7f) | UInt64(cursor[1]) << 7
+            cursor += 2
+            return value
+        }
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while cursor != end {

@@ -2,7 +2,9 @@ internal import RoomsRuntime
 
 extension Push: ProtobufMessage {
     init(protobuf reader: inout ProtobufReader) throws(WireError) {
-        self.init(channel: .empty, .unknown)
+        var id: Int64 = 0
+        var channel = ByteString.empty
+        var body = PushBody.unknown
         while try reader.next() {
             switch reader.field {
             case 1: id = try reader.int64()
@@ -23,6 +25,9 @@ extension Push: ProtobufMessage {
             default: try reader.skip()
             }
         }
+        self.id = id
+        self.channel = consume channel
+        self.body = consume body
     }
 
     func write(to writer: inout ProtobufWriter) {
@@ -102,7 +107,14 @@ extension ProtobufReader {
 
 extension Publication: ProtobufMessage {
     init(protobuf reader: inout ProtobufReader) throws(WireError) {
-        self.init(data: .empty)
+        var data = Payload.empty
+        var info: ClientInfo?
+        var offset: UInt64 = 0
+        var tags: [Tag] = []
+        var delta = false
+        var time: Int64 = 0
+        var channel = ByteString.empty
+        var epoch = ByteString.empty
         while try reader.next() {
             switch reader.field {
             case 4: data = try reader.payload()
@@ -116,6 +128,14 @@ extension Publication: ProtobufMessage {
             default: try reader.skip()
             }
         }
+        self.data = consume data
+        self.info = consume info
+        self.offset = offset
+        self.tags = consume tags
+        self.delta = delta
+        self.time = time
+        self.channel = consume channel
+        self.epoch = consume epoch
     }
 
     func write(to writer: inout ProtobufWriter) {

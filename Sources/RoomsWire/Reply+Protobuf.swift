@@ -2,7 +2,8 @@ internal import RoomsRuntime
 
 extension Reply: ProtobufMessage {
     init(protobuf reader: inout ProtobufReader) throws(WireError) {
-        self.init(id: 0, reader.isAtEnd ? .ping : .unknown)
+        var id: UInt32 = 0
+        var body = reader.isAtEnd ? ReplyBody.ping : .unknown
         while try reader.next() {
             switch reader.field {
             case 1: id = try reader.uint32()
@@ -27,6 +28,8 @@ extension Reply: ProtobufMessage {
             default: try reader.skip()
             }
         }
+        self.id = id
+        self.body = consume body
     }
 
     func write(to writer: inout ProtobufWriter) {

@@ -103,9 +103,9 @@ package struct Publication: Equatable, Sendable {
     package var info: ClientInfo?
     package var offset: UInt64
     package var tags: [Tag]
-    package var delta = false
-    package var time: Int64 = 0
-    package var channel = ByteString.empty
+    package var delta: Bool
+    package var time: Int64
+    package var channel: ByteString
     /// Given with the first publication of a stream.
     package var epoch: ByteString
 
@@ -114,13 +114,19 @@ package struct Publication: Equatable, Sendable {
         offset: UInt64 = 0,
         epoch: ByteString = .empty,
         info: ClientInfo? = nil,
-        tags: [Tag] = []
+        tags: [Tag] = [],
+        delta: Bool = false,
+        time: Int64 = 0,
+        channel: ByteString = .empty
     ) {
         self.data = data
         self.offset = offset
         self.epoch = epoch
         self.info = info
         self.tags = tags
+        self.delta = delta
+        self.time = time
+        self.channel = channel
     }
 }
 
