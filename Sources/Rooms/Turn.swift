@@ -43,6 +43,7 @@ enum StaticReason: String {
     case refused = "connect refused"
     case noPing = "no ping"
     case noAnswer = "no answer"
+    case confused = "unexpected answer"
     case undecodable = "undecodable message"
     case toldToLeave = "told to disconnect"
 }

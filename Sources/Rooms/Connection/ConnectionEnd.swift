@@ -9,12 +9,16 @@ enum ConnectionEnd: Equatable {
     case lost(reason: ByteString)
     /// The upgrade was answered with this HTTP status.
     case refused(status: Int)
+    /// What was asked for cannot be tried at all.
+    case impossible(reason: ByteString)
     /// The server does not speak the protobuf form.
     case foreignProtocol(reason: ByteString)
     /// A message larger than our limit.
     case tooLarge(reason: ByteString)
     /// What came cannot be decoded.
     case undecodable(reason: ByteString)
+    /// An answer that leaves open what is subscribed.
+    case confused
     /// Nothing was heard for too long.
     case silent
     /// A command was not answered in time.
@@ -52,6 +56,10 @@ struct EndVerdict: Equatable {
             code = UInt32(clamping: status)
             reason = "the server refused the WebSocket upgrade"
             hint = Self.hint(forStatus: status)
+        case .impossible(let reason):
+            self.reason = reason
+            isTerminal = true
+            hint = "the URL, the proxy or a header of this server must be corrected"
         case .foreignProtocol(let reason):
             self.reason = reason
             isTerminal = true
@@ -65,6 +73,8 @@ struct EndVerdict: Equatable {
             self.reason = reason
             isTerminal = true
             hint = "the server, or something before it, does not speak this protocol"
+        case .confused:
+            reason = "the server refused an unsubscribe or answered a command with something else"
         case .silent:
             reason = "nothing was heard from the server for too long"
         case .unanswered:

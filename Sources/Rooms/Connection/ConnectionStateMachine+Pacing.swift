@@ -8,13 +8,18 @@ extension ConnectionStateMachine {
         return false
     }
 
-    /// Every room wants to be joined; those that may have ended the last connection come last.
+    /// Every room wants to be joined: first those that waited longest for it, last those that may have ended the last
+    /// connection.
     mutating func joinAll() {
         isJoining = true
         for room in sessions.indices { sessions[room].connected() }
-        for isSuspect in [false, true] {
-            for room in sessions.indices where sessions[room].isSuspect == isSuspect { enqueue(room) }
+        let order = sessions.indices.sorted { left, right in
+            let (left, right) = (sessions[left], sessions[right])
+            return (left.isSuspect ? 1 : 0, left.liveSince, left.room) < (
+                right.isSuspect ? 1 : 0, right.liveSince, right.room
+            )
         }
+        for room in order { enqueue(room) }
     }
 
     mutating func enqueue(_ room: Int) {

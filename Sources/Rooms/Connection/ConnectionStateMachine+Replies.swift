@@ -83,12 +83,7 @@ extension ConnectionStateMachine {
         guard let room = entry.room else { return refreshed(reply.body, &turn) }
         if entry.isHeavy { hasRecovered = true }
         if sessions[room].answered(reply.body, attempt: entry.attempt, &turn) == .reconnect {
-            return drop(
-                .undecodable(reason: "a command got an answer of another kind"),
-                code: CloseCode.protocolError,
-                .undecodable,
-                &turn
-            )
+            return drop(.confused, code: CloseCode.normal, .confused, &turn)
         }
         noteAnswer(from: room)
     }

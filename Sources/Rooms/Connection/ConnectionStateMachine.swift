@@ -68,6 +68,8 @@ struct ConnectionStateMachine {
 
     // Between connections
     private var attempts = 0
+    /// Ends in a row that came with, or soon after, answers to recoveries.
+    private var overloads = 0
     private var lastVerdict: EndVerdict?
     var pausedAt: Instant?
 
@@ -164,8 +166,10 @@ struct ConnectionStateMachine {
         let verdict = EndVerdict(end)
         if case .ready(let since) = state, turn.now - since >= policy.steadyAfter {
             attempts = 0
+            overloads = 0
             lastVerdict = nil
         }
+        if verdict.isSuspicious, window.heavyCount > 0 || hasRecovered { overloads += 1 }
         // A connection that brought something of what was missed is no reason to wait longer than last time.
         let isProgress = verdict.isSuspicious && hasRecovered
         forgetConnection(isSuspicious: verdict.isSuspicious, invalidates: verdict.invalidates, &turn)
@@ -209,10 +213,13 @@ struct ConnectionStateMachine {
     }
 
     private mutating func forgetConnection(isSuspicious: Bool, invalidates: Bool, _ turn: inout Turn) {
+        let wasAlone = window.heavyCount <= 1
         window.ended(isSuspicious: isSuspicious)
         for room in sessions.indices {
             if invalidates { sessions[room].invalidate() }
-            sessions[room].disconnected(isSuspicious: isSuspicious, &turn)
+            sessions[room].disconnected(isSuspicious: isSuspicious, wasAlone: wasAlone, &turn)
+            // Where even the answers that came through end connections, no room asks for a large one.
+            if overloads > 1 { sessions[room].avoidRecovery() }
             isQueued[room] = false
         }
         queue.removeAll(keepingCapacity: true)

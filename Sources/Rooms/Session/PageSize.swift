@@ -22,16 +22,16 @@ struct PageSize {
         limit = max(1, min(fitting, limit * 2, Self.most))
     }
 
-    /// A recovery did not come through.
+    /// An answer did not come through while several were awaited.
     mutating func beCautious() {
         isCautious = true
         limit = min(limit, 16)
     }
 
-    /// A page did not come through; true when its first publication never will.
+    /// The only page that was awaited did not come through; true when its first publication never will.
     mutating func lost() -> Bool {
         guard limit == 1 else {
-            limit = isCautious ? max(1, limit / 4) : min(16, max(1, limit / 4))
+            limit = min(16, max(1, limit / 4))
             isCautious = true
             return false
         }

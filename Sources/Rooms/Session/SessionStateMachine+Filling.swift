@@ -79,15 +79,23 @@ extension SessionStateMachine {
     // MARK: replies that never came
 
     /// The connection ended before the answer to a recovery was here.
-    mutating func recoveryLost() {
+    mutating func recoveryLost(wasAlone: Bool) {
+        if wasAlone { lostRecoveries += 1 }
+        avoidRecovery()
+    }
+
+    /// Asks for small pages in place of a recovery, unless those are refused.
+    mutating func avoidRecovery() {
         page.beCautious()
-        lostRecoveries += 1
         avoidsRecovery = !isHistoryRefused
     }
 
     /// The connection ended before a page was here.
-    mutating func pageLost(_ turn: inout Turn) {
+    ///
+    /// Only a page that was awaited alone is to blame itself.
+    mutating func pageLost(wasAlone: Bool, _ turn: inout Turn) {
         avoidsRecovery = !isHistoryRefused
+        guard wasAlone else { return page.beCautious() }
         guard page.lost(), let position else { return }
         if !isAnchored { anchor(&turn) }
         declare(.tooLarge, to: position.next, &turn)

@@ -147,12 +147,13 @@ struct SessionStateMachine {
 
     /// The connection ended.
     ///
-    /// `isSuspicious`: in a way that a reply too large for the link would bring about.
-    mutating func disconnected(isSuspicious: Bool, _ turn: inout Turn) {
+    /// `isSuspicious`: in a way that an answer too large for the link would bring about; `wasAlone`: not more than one
+    /// large answer was awaited.
+    mutating func disconnected(isSuspicious: Bool, wasAlone: Bool = true, _ turn: inout Turn) {
         if isSuspicious {
             switch inFlight {
-            case .subscribe(isRecovery: true): recoveryLost()
-            case .page: pageLost(&turn)
+            case .subscribe(isRecovery: true): recoveryLost(wasAlone: wasAlone)
+            case .page: pageLost(wasAlone: wasAlone, &turn)
             default: break
             }
         }
