@@ -106,7 +106,13 @@ let package = Package(
             "RoomsTransportTests",
             needs: ["RoomsTransport", "RoomsWebSocket", "RoomsHTTP", "RoomsRuntime", "BridgeTestSupport"]
         ),
-        tests("RoomsTests", needs: ["Rooms", "RoomsTransport", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"]),
+        tests(
+            "RoomsTests",
+            needs: [
+                "Rooms", "RoomsTransport", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "HubCore", "LocalHTTP",
+                "BridgeTestSupport",
+            ]
+        ),
         tests(
             "BridgeStoreTests",
             needs: ["BridgeStore", "BridgeSQLite", "BridgeModel", "RoomsRuntime", "BridgeTestSupport"]

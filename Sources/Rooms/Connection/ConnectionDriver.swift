@@ -1,0 +1,193 @@
+internal import RoomsRuntime
+internal import RoomsTransport
+internal import RoomsWire
+
+/// Performs what the connection machine decides: sockets, timers, the sink, the log.
+///
+/// On its loop's thread.
+final class ConnectionDriver {
+    /// The server refuses frames above 64 KiB.
+    private static let frameSize = 32 * 1024
+    /// Wall time is looked at this often, to notice that the machine slept.
+    private static let longestWait = Duration.seconds(30)
+
+    private let transport: TransportLoop
+    private let options: ConnectionOptions
+    private let sink: any EventSink
+    private let logger: Logger
+    private var machine: ConnectionStateMachine
+
+    private var stream: WebSocketStream?
+    private var streamGeneration: UInt64 = 0
+    /// Sockets whose close is under way, by generation.
+    private var closing: [UInt64: WebSocketStream] = [:]
+    private var timer: TimerID?
+    private var timerAt = Instant.distantFuture
+    private var whenClosed: [() -> Void] = []
+
+    init(
+        transport: TransportLoop,
+        options: ConnectionOptions,
+        rooms: [RoomSpecification],
+        sink: any EventSink,
+        logger: Logger
+    ) {
+        self.transport = transport
+        self.options = options
+        self.sink = sink
+        self.logger = logger
+        machine = ConnectionStateMachine(policy: options.policy, rooms: rooms)
+    }
+
+    var tally: Tally { machine.tally }
+
+    func start() {
+        run { $0.start(&$1) }
+    }
+
+    func resumeIntake() {
+        run { $0.intakeResumed(&$1) }
+    }
+
+    func stop(_ done: @escaping () -> Void) {
+        run { $0.stop(&$1) }
+        whenClosed.append(done)
+        guard !closing.isEmpty else { return allClosed() }
+        transport.loop.schedule(after: .seconds(1)) { [self] in
+            for stream in closing.values { stream.cancel() }
+            closing = [:]
+            allClosed()
+        }
+    }
+
+    private func allClosed() {
+        let waiting = whenClosed
+        whenClosed = []
+        for done in waiting { done() }
+    }
+
+    // MARK: turns
+
+    private func beginTurn() -> Turn {
+        Turn(now: SystemClock.now, wall: SystemClock.wallMilliseconds) {
+            var generator = SystemRandomNumberGenerator()
+            return generator.next()
+        }
+    }
+
+    private func run(_ event: (inout ConnectionStateMachine, inout Turn) -> Void) {
+        var turn = beginTurn()
+        event(&machine, &turn)
+        finish(turn)
+    }
+
+    /// Events first, so that nothing is acknowledged or asked for before the sink has them.
+    private func finish(_ done: Turn) {
+        var turn = done
+        while !turn.items.isEmpty {
+            let items = turn.items
+            turn.items = []
+            if sink.take(items) == .paused { machine.intakePaused(&turn) }
+        }
+        for line in turn.lines { logger.log(line.level, line.message, line.fields) }
+        for action in turn.actions { perform(action) }
+        send(turn.commands)
+        schedule(turn.now)
+    }
+
+    private func perform(_ action: ConnectionAction) {
+        switch action {
+        case .dial(let generation): dial(generation)
+        case .close(let code, let reason):
+            guard let stream else { return }
+            self.stream = nil
+            closing[streamGeneration] = stream
+            stream.close(code: code, reason: ByteString(reason.rawValue))
+        case .pauseReading: stream?.pauseReading()
+        case .resumeReading: stream?.resumeReading()
+        }
+    }
+
+    private func send(_ commands: [Command]) {
+        guard let stream, !commands.isEmpty else { return }
+        var frame: [UInt8] = []
+        for command in commands {
+            ProtobufCodec.encode(command, into: &frame)
+            guard frame.count >= Self.frameSize else { continue }
+            stream.send(frame)
+            frame.removeAll(keepingCapacity: true)
+        }
+        if !frame.isEmpty { stream.send(frame) }
+    }
+
+    private func schedule(_ now: Instant) {
+        let wanted = machine.state == .stopped ? .distantFuture : min(machine.wakeAt, now + Self.longestWait)
+        guard wanted < timerAt else { return }
+        if let timer { transport.loop.cancel(timer) }
+        timerAt = wanted
+        timer = transport.loop.schedule(at: wanted) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            timerAt = .distantFuture
+            run { $0.tick(&$1) }
+        }
+    }
+
+    // MARK: the socket
+
+    private func dial(_ generation: UInt64) {
+        var webSocket = options.webSocket
+        webSocket.subprotocol = "centrifuge-protobuf"
+        streamGeneration = generation
+        stream = WebSocketStream(
+            loop: transport,
+            url: options.url,
+            options: webSocket,
+            handlers: WebSocketStream.Handlers(
+                onOpen: { [weak self] in self?.run { $0.opened(generation: generation, &$1) } },
+                onMessage: { [weak self] in self?.received($0, generation) },
+                onEnd: { [weak self] in self?.ended($0, generation) }
+            )
+        )
+    }
+
+    private func received(_ frame: UnsafeRawBufferPointer, _ generation: UInt64) {
+        var turn = beginTurn()
+        guard machine.frameBegan(generation: generation, &turn) else { return }
+        do throws(WireError) {
+            try ProtobufCodec.decodeReplies(frame) { machine.receive($0, &turn) }
+            machine.settle(&turn)
+        } catch {
+            machine.undecodable(ByteString("\(error)"), generation: generation, &turn)
+        }
+        finish(turn)
+    }
+
+    private func ended(_ end: WebSocketEnd, _ generation: UInt64) {
+        if closing.removeValue(forKey: generation) != nil {
+            if closing.isEmpty { allClosed() }
+            return
+        }
+        guard generation == streamGeneration else { return }
+        stream = nil
+        run { $0.ended(ConnectionEnd(end), generation: generation, &$1) }
+    }
+}
+
+extension ConnectionEnd {
+    init(_ end: WebSocketEnd) {
+        switch end {
+        case .closed(let code, let reason): self = .closed(code: code, reason: reason)
+        case .refused(let status): self = .refused(status: status)
+        case .failed(let error):
+            let reason = ByteString(error.message)
+            switch error.code {
+            case .wrongSubprotocol: self = .foreignProtocol(reason: reason)
+            case .messageTooLarge: self = .tooLarge(reason: reason)
+            case .protocolViolation: self = .undecodable(reason: reason)
+            case .invalidTarget: self = .impossible(reason: reason)
+            default: self = .lost(reason: reason)
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import BridgeTestSupport
+import Foundation
+import FoundationNetworking
+import HubCore
+import LocalHTTP
+import RoomsRuntime
+import RoomsTransport
+import RoomsWire
+import Testing
+
+@testable import Rooms
+
+/// A sink that keeps what it got and answers what it is told to.
+final class MemorySink: EventSink {
+    private struct State: Sendable {
+        var items: [SinkItem] = []
+        var batches: [Int] = []
+        var intake = Intake.open
+    }
+
+    private let state = Lock(State())
+
+    func take(_ items: [SinkItem]) -> Intake {
+        state.withLock { state in
+            state.items += items
+            state.batches.append(items.count)
+            return state.intake
+        }
+    }
+
+    func answer(_ intake: Intake) {
+        state.withLock { $0.intake = intake }
+    }
+
+    var items: [SinkItem] { state.withLock { $0.items } }
+    /// How many items each call brought.
+    var batches: [Int] { state.withLock { $0.batches } }
+    var statuses: [String] { RoomsTests.statuses(items) }
+
+    func seen(_ room: Int = 0) -> [String] { RoomsTests.seen(items, room: room) }
+
+    /// Events and gaps of a room, without its joins.
+    func events(_ room: Int = 0) -> [String] { seen(room).filter { !$0.hasPrefix("joined") } }
+
+    /// The payloads of a room's events.
+    func payloads(_ room: Int = 0) -> [[UInt8]] {
+        items.compactMap { item in
+            if case .event(room, let publication, _, _) = item { return publication.data.array }
+            return nil
+        }
+    }
+}
+
+/// A `RoomsConnection` with everything it needs, ended with the test.
+final class LiveConnection: Sendable {
+    let sink = MemorySink()
+    let connection: RoomsConnection
+    private let transport = TransportLoop(name: "rooms-loop")
+    private let queue = LogQueue(sink: StandardErrorSink(style: .plain))
+
+    init(
+        port: UInt16,
+        path: String = "/connection/websocket",
+        rooms: [RoomSpecification],
+        _ change: (inout ConnectionOptions) -> Void = { _ in }
+    ) throws {
+        var options = ConnectionOptions(url: try ServerURL(ByteString("ws://127.0.0.1:\(port)\(path)")))
+        options.policy.backoff = Backoff(least: .milliseconds(10), most: .milliseconds(200))
+        change(&options)
+        connection = RoomsConnection(
+            transport: transport,
+            options: options,
+            rooms: rooms,
+            sink: sink,
+            logger: Logger(queue: queue, level: .error)
+        )
+        transport.loop.start()
+        connection.start()
+    }
+
+    deinit {
+        let loop = transport.loop
+        connection.stop { loop.stop() }
+        loop.join()
+        queue.close()
+    }
+
+    func stop() async {
+        await withCheckedContinuation { continuation in
+            connection.stop { continuation.resume() }
+        }
+    }
+
+    func tally() async -> Tally {
+        await withCheckedContinuation { continuation in
+            connection.readTally { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+/// A hub of a test, on a port of its own that it keeps over a restart.
+final class TestHub: Sendable {
+    let port: UInt16
+    private let server: Lock<HubServer>
+    private let configuration: HubConfiguration
+    private let queue = LogQueue(sink: StandardErrorSink(style: .plain))
+
+    init(_ change: (inout HubConfiguration) -> Void = { _ in }) throws {
+        var configuration = HubConfiguration(
+            listen: ["127.0.0.1:0"],
+            apiKey: HubConfiguration.usualAPIKey,
+            tokenSecret: HubConfiguration.usualTokenSecret,
+            rooms: [
+                RoomRule(pattern: "order:{id}", history: 2_000, isPublic: true),
+                RoomRule(pattern: "few:{id}", history: 10, isPublic: true),
+                RoomRule(pattern: "sealed:{id}", history: 2_000, isPublic: true, membersMay: []),
+                RoomRule(pattern: "live:{id}", isPublic: true),
+            ]
+        )
+        change(&configuration)
+        let first = HubServer(configuration, logger: Logger(queue: queue, level: .error))
+        port = try first.start()[0]
+        configuration.listen = [try #require(ListenAddress(ByteString("127.0.0.1:\(port)")))]
+        self.configuration = configuration
+        server = Lock(first)
+    }
+
+    deinit {
+        server.withLock { $0.stop() }
+        queue.close()
+    }
+
+    func stop() {
+        server.withLock { $0.stop() }
+    }
+
+    /// All streams are new afterwards.
+    func restart() throws {
+        let next = HubServer(configuration, logger: Logger(queue: queue, level: .error))
+        try server.withLock { server in
+            server.stop()
+            _ = try next.start()
+            server = next
+        }
+    }
+
+    /// Publishes each of `data` (JSON texts) to `room`.
+    func publish(_ room: String, _ data: [String]) async throws {
+        let commands = data.map { #"{"publish":{"channel":"\#(room)","data":\#($0)}}"# }
+        try await call("batch", #"{"commands":[\#(commands.joined(separator: ","))]}"#)
+    }
+
+    func publish(_ room: String, numbers: ClosedRange<Int>) async throws {
+        try await publish(room, numbers.map { #"{"n":\#($0)}"# })
+    }
+
+    /// Publishes bytes that need not be JSON.
+    func publish(_ room: String, bytes: [UInt8]) async throws {
+        let text = Data(bytes).base64EncodedString()
+        try await call("publish", #"{"channel":"\#(room)","b64data":"\#(text)"}"#)
+    }
+
+    private func call(_ method: String, _ body: String) async throws {
+        guard let url = URL(string: "http://127.0.0.1:\(port)/api/\(method)") else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.setValue("roomhub-api-key", forHTTPHeaderField: "X-API-Key")
+        request.httpBody = Data(body.utf8)
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let text = String(decoding: data, as: UTF8.self)
+        guard (response as? HTTPURLResponse)?.statusCode == 200, !text.contains(#""error""#) else {
+            throw NotInTime(description: "the hub answered \(text.prefix(200))")
+        }
+    }
+}
