@@ -127,7 +127,7 @@ let package = Package(
         tests(
             "BridgeCoreTests",
             needs: [
-                "BridgeCore", "BridgeModel", "BridgeSystemd", "Rooms", "RoomsTransport", "RoomsWire",
+                "roombridge", "BridgeCore", "BridgeModel", "BridgeSystemd", "Rooms", "RoomsTransport", "RoomsWire",
                 "RoomsRuntime", "BridgeTestSupport",
             ]
         ),

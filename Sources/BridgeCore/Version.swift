@@ -1,4 +1,6 @@
+internal import BridgeStore
 internal import RoomsRuntime
+internal import RoomsTransport
 
 /// The one place where RoomBridge's version stands.
 package enum Version {
@@ -8,6 +10,8 @@ package enum Version {
     package static var report: String {
         """
         roombridge \(number)
+        libcurl \(CurlLibrary.version)
+        SQLite \(Store.libraryVersion)
         OpenSSL \(CryptoLibrary.version)
         """
     }

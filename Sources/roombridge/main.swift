@@ -1,1 +1,3 @@
-// placeholder
+internal import Glibc
+
+exit(Program.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,0 +1,28 @@
+internal import BridgeDelivery
+internal import BridgeModel
+internal import RoomsRuntime
+internal import RoomsTransport
+
+extension EndpointConfiguration {
+    /// What the dispatcher needs to know of this endpoint; reads its secrets.
+    func settings(id: EndpointID, secrets: SecretSource) throws -> EndpointSettings {
+        let keys = try signing.map { try SigningSecret.decode(secrets.load($0)) }
+        let (stream, path, host) = address
+        var settings = EndpointSettings(id: id, name: name, target: stream, path: path, host: host, signing: keys)
+        settings.userAgent = ByteString("roombridge/\(Version.number)")
+        settings.concurrency = concurrency
+        return settings
+    }
+
+    /// Where it is, the target of its requests, and the host they name.
+    private var address: (StreamTarget, ByteString, ByteString) {
+        switch target {
+        case .url(let url, let mayBePlain):
+            var stream = url.streamTarget(tls: TLSSettings(authorityFile: ca?.string))
+            stream.isLoopbackOnly = !url.isSecure && !mayBePlain
+            return (stream, url.target, url.hostField)
+        case .unix(let socket, let path):
+            return (StreamTarget(unixPath: socket), path, "localhost")
+        }
+    }
+}

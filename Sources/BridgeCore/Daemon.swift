@@ -1,0 +1,238 @@
+internal import BridgeDelivery
+internal import BridgeModel
+internal import BridgeStore
+internal import BridgeSystemd
+internal import Glibc
+internal import Rooms
+internal import RoomsRuntime
+internal import RoomsTransport
+
+/// The map of the system: what is there, how it is connected, and in which order it starts and ends.
+///
+///     server ── RoomsConnection ──▶ EventIntake ──▶ Store ──▶ Dispatcher ──▶ endpoint
+///               (rooms-loop)                 (store-writer)  (deliver-loop)
+///                                              ▲                  │
+///                                              └── settlements ───┘
+///
+/// An event moves to the right only: the store commits it together with the room's position, then hands it to the
+/// dispatcher, whose settlements let the store forget it. The daemon itself lives on the main thread, which is a loop
+/// like the others.
+final class Daemon {
+    private let configuration: BridgeConfiguration
+    private let stateDirectory: String
+    private let secrets: SecretSource
+    private let signals: SignalSource
+    private let notifier: ServiceNotifier
+    private let logger: Logger
+
+    private let main = EventLoop(name: "main")
+    private let roomsLoop = TransportLoop(name: "rooms-loop")
+    private let deliverLoop = TransportLoop(name: "deliver-loop")
+    private var intakes: [EventIntake] = []
+    private var connections: [RoomsConnection] = []
+    /// Set by the store's thread, at the latest while it stops.
+    private let storeFailure = Lock<StoreError?>(nil)
+    private var isStopping = false
+    /// Parts that have not said yet that they are done.
+    private var awaited = 0
+    private var isStatusDue = false
+
+    /// For what is in flight at SIGTERM; with the last commit the end comes within 6 s.
+    private static let drainLimit = Duration.seconds(5)
+    private static let statusInterval = Duration.seconds(2)
+
+    init(
+        configuration: BridgeConfiguration,
+        stateDirectory: String,
+        secrets: SecretSource,
+        signals: SignalSource,
+        notifier: ServiceNotifier,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.stateDirectory = stateDirectory
+        self.secrets = secrets
+        self.signals = signals
+        self.notifier = notifier
+        self.logger = logger
+    }
+
+    /// Starts everything, waits for the end, and stops everything.
+    func run() -> ExitCode {
+        do {
+            let options = StoreOptions(directory: stateDirectory, maxSize: configuration.buffer.maxSize)
+            let store = try Store.open(options, logger: logger)
+            try serve(store)
+        } catch let error as StoreError {
+            logger.error("the state cannot be used", LogField(.error, error.message))
+            return Self.exitCode(error)
+        } catch {
+            logger.error("cannot start", LogField(.error, "\(error)"))
+            return .configuration
+        }
+        return storeFailure.withLock({ $0 }).map(Self.exitCode) ?? .success
+    }
+
+    private static func exitCode(_ error: StoreError) -> ExitCode {
+        ExitCode(rawValue: error.exitCode) ?? .inputOutput
+    }
+
+    private func serve(_ store: Store) throws {
+        let plan = RoutePlan(configuration.rooms)
+        let snapshot = try store.configure(
+            rooms: configuration.rooms.map { RoomKey(server: configuration.servers[$0.server].key, room: $0.name) },
+            endpoints: configuration.endpoints.map(\.name),
+            routes: plan.routes
+        )
+        let dispatcher = Dispatcher(
+            transport: deliverLoop,
+            storeID: snapshot.storeID,
+            endpoints: try zip(configuration.endpoints, snapshot.endpoints).map {
+                try $0.settings(id: $1, secrets: secrets)
+            },
+            lanes: snapshot.lanes,
+            ports: DeliveryPorts(
+                settle: { store.settle($0) },
+                refill: { store.refill($0, $1) }
+            ),
+            logger: logger
+        )
+        for server in configuration.servers.indices { connect(server, plan, snapshot, store) }
+        start(store, dispatcher)
+        main.run()
+        stop(store)
+    }
+
+    // MARK: start
+
+    /// Makes the connection to one server and what it feeds.
+    private func connect(_ server: Int, _ plan: RoutePlan, _ snapshot: StoreSnapshot, _ store: Store) {
+        let own = configuration.rooms.indices.filter { configuration.rooms[$0].server == server }
+        guard !own.isEmpty else { return }
+        let key = configuration.servers[server].key
+        let logger = logger.with(LogField(.server, key))
+        let statusChange = LoopBound(self, on: main)
+        let intake = EventIntake(
+            rooms: own.map { index in
+                EventIntake.Room(
+                    id: snapshot.rooms[index],
+                    name: configuration.rooms[index].name,
+                    routes: plan.rooms[index],
+                    isFresh: snapshot.positions[index] == nil
+                )
+            },
+            routes: snapshot.routes,
+            logger: logger,
+            append: { store.append($0) },
+            changed: { [main] in main.post { statusChange.value.statusChanged() } }
+        )
+        let connection = RoomsConnection(
+            transport: roomsLoop,
+            options: configuration.servers[server].connectionOptions(secrets: secrets),
+            rooms: own.map { index in
+                let room = configuration.rooms[index]
+                let start: RoomStart =
+                    snapshot.positions[index].map { .resume(RoomPosition($0)) }
+                    ?? (room.start == .now ? .now : .earliest)
+                return RoomSpecification(name: room.name, start: start)
+            },
+            sink: intake,
+            logger: logger
+        )
+        intakes.append(intake)
+        connections.append(connection)
+    }
+
+    private func start(_ store: Store, _ dispatcher: Dispatcher) {
+        let (intakes, connections, storeFailure) = (intakes, connections, storeFailure)
+        let daemon = LoopBound(self, on: main)
+        store.start(
+            StorePorts(
+                committed: { dispatcher.submit($0) },
+                admission: { isAdmitted in
+                    for intake in intakes { intake.admit(isAdmitted) }
+                    if isAdmitted { for connection in connections { connection.resumeIntake() } }
+                },
+                failed: { [main] error in
+                    // It logged why; whoever starts us next finds what was committed.
+                    storeFailure.withLock { $0 = error }
+                    main.stop()
+                }
+            )
+        )
+        deliverLoop.loop.start()
+        dispatcher.start()
+        roomsLoop.loop.start()
+        for connection in connections { connection.start() }
+        main.post { daemon.value.watchSignals(dispatcher) }
+        logger.notice(
+            "started",
+            LogField(.version, Version.number),
+            LogField(.path, stateDirectory),
+            LogField(.count, configuration.rooms.count)
+        )
+        notifier.ready(status: status)
+    }
+
+    // MARK: while it runs, on the main loop
+
+    private func watchSignals(_ dispatcher: Dispatcher) {
+        main.watch(signals.descriptor, for: .readable) { [unowned self] _ in
+            while let number = signals.next() { terminate(number, dispatcher) }
+        }
+    }
+
+    private func statusChanged() {
+        guard !isStatusDue, !isStopping else { return }
+        isStatusDue = true
+        main.schedule(after: Self.statusInterval) { [unowned self] in
+            isStatusDue = false
+            if !isStopping { notifier.status(status) }
+        }
+    }
+
+    /// The line of `systemctl status`.
+    private var status: String {
+        let summaries = intakes.map(\.summary)
+        let joined = summaries.reduce(0) { $0 + $1.joined }
+        let connected = summaries.count(where: \.isConnected)
+        return "\(joined) of \(configuration.rooms.count) rooms joined, "
+            + "\(connected) of \(summaries.count) servers connected"
+    }
+
+    // MARK: the end, on the main loop
+
+    /// Stops taking in, lets deliveries finish for a while; `stop` commits what came of it.
+    private func terminate(_ signal: CInt, _ dispatcher: Dispatcher) {
+        guard !isStopping else {
+            logger.warning("a second signal: ends without waiting", LogField(.code, signal))
+            return main.stop()
+        }
+        isStopping = true
+        logger.notice("stopping", LogField(.code, signal))
+        notifier.stopping(status: "finishing deliveries that are in flight")
+        awaited = connections.count + 1
+        let daemon = LoopBound(self, on: main)
+        let isDone: @Sendable () -> Void = { daemon.loop.post { daemon.value.partIsDone() } }
+        for connection in connections { connection.stop(isDone) }
+        dispatcher.drain(within: Self.drainLimit, isDone)
+        main.schedule(after: Self.drainLimit + .milliseconds(200)) { [unowned self] in main.stop() }
+    }
+
+    private func partIsDone() {
+        awaited -= 1
+        if awaited == 0 { main.stop() }
+    }
+
+    /// Reverse order of the start.
+    private func stop(_ store: Store) {
+        // From here on a signal ends the process at once: what is committed is safe.
+        signals.release()
+        roomsLoop.loop.stop()
+        roomsLoop.loop.join()
+        store.stop()
+        deliverLoop.loop.stop()
+        deliverLoop.loop.join()
+        logger.notice("stopped")
+    }
+}

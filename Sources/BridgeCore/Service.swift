@@ -1,0 +1,44 @@
+internal import BridgeSystemd
+internal import Glibc
+internal import RoomsRuntime
+
+/// `roombridge run`: the process around a `Daemon`.
+package enum Service {
+    package static let defaultStateDirectory = "/var/lib/roombridge"
+
+    /// Runs until a signal ends it; called once, on the main thread, before any other thread is there.
+    ///
+    /// `stateDirectory` nil: the service manager's, else the default.
+    package static func run(config: String, stateDirectory: String?) -> ExitCode {
+        // From here on a signal waits until the daemon asks for it: none is lost, however early it comes.
+        let signals = SignalSource([SIGTERM, SIGINT])
+        ProcessSettings.ignoreBrokenPipes()
+        ProcessSettings.protectSecrets()
+        let sink = StandardErrorSink.detected
+        let secrets = SecretSource()
+        let configuration: BridgeConfiguration
+        do throws(ConfigurationError) {
+            configuration = try ConfigurationDecoder.load(config, secrets: secrets)
+        } catch {
+            sink.write(error.issues.map(\.description), level: .error)
+            return .configuration
+        }
+        let log = LogQueue(sink: sink)
+        defer { log.close() }
+        let daemon = Daemon(
+            configuration: configuration,
+            stateDirectory: stateDirectory ?? environmentStateDirectory ?? defaultStateDirectory,
+            secrets: secrets,
+            signals: signals,
+            notifier: ServiceNotifier(),
+            logger: Logger(queue: log, level: configuration.logLevel)
+        )
+        return daemon.run()
+    }
+
+    /// systemd separates several by colons; the first is ours.
+    private static var environmentStateDirectory: String? {
+        guard let value = getenv("STATE_DIRECTORY") else { return nil }
+        return String(cString: value).split(separator: ":").first.map(String.init)
+    }
+}

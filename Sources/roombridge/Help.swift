@@ -1,0 +1,48 @@
+/// The texts of `roombridge help`.
+enum Help {
+    static func text(_ command: Invocation.Command?) -> String {
+        switch command {
+        case nil, .help: overview
+        case .run: run
+        case .check: check
+        case .version: "usage: roombridge version\n\nPrints the version of RoomBridge and of the libraries it uses."
+        }
+    }
+
+    private static let overview = """
+        usage: roombridge COMMAND [OPTIONS]
+
+        RoomBridge joins rooms on a realtime server and hands every event to local programs: at least once, in order per
+        room, through crashes, restarts and outages on either side.
+
+        commands:
+          run       joins the rooms and delivers their events until SIGTERM
+          check     reads the configuration and says what is wrong with it or what it would do
+          version   prints versions
+          help      prints this, or more about one command: roombridge help run
+
+        exit codes:
+          0 done   64 command line   69 another process uses the state directory   73 state cannot be created
+          74 reading or writing failed   78 configuration
+        """
+
+    private static let run = """
+        usage: roombridge run [--config FILE] [--state-dir DIR]
+
+        Joins the rooms of the configuration and delivers their events until SIGTERM or SIGINT; then finishes the
+        deliveries that are in flight for at most 5 seconds. A second signal ends it at once; nothing is lost by that.
+
+          --config FILE     the configuration (\(Invocation.defaultConfig))
+          --state-dir DIR   where events and positions are kept ($STATE_DIRECTORY, else /var/lib/roombridge)
+        """
+
+    private static let check = """
+        usage: roombridge check [--config FILE]
+
+        Reads the configuration, the files and the secrets that it names. Prints every problem as
+        file:line:column: path: what is wrong, what would be right, and exits with 78; or what would be joined and where
+        the events would go.
+
+          --config FILE     the configuration (\(Invocation.defaultConfig))
+        """
+}

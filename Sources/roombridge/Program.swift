@@ -1,0 +1,41 @@
+internal import BridgeCore
+internal import Glibc
+
+/// The commands.
+enum Program {
+    /// Does what the command line asks for; the result is the exit code.
+    static func run(_ arguments: [String]) -> Int32 {
+        do throws(UsageError) {
+            switch try Invocation.parse(arguments) {
+            case .run(let config, let stateDirectory):
+                return Service.run(config: config, stateDirectory: stateDirectory).rawValue
+            case .check(let config):
+                return check(config).rawValue
+            case .version:
+                print(Version.report)
+            case .help(let command):
+                print(Help.text(command))
+            }
+            return ExitCode.success.rawValue
+        } catch {
+            complain("roombridge: \(error.message)\nTry: roombridge help")
+            return ExitCode.usage.rawValue
+        }
+    }
+
+    private static func check(_ config: String) -> ExitCode {
+        do throws(ConfigurationError) {
+            let configuration = try ConfigurationDecoder.load(config)
+            print("\(config) is good\n\(ConfigurationSummary(configuration))")
+            return .success
+        } catch {
+            complain("\(error)")
+            return .configuration
+        }
+    }
+
+    private static func complain(_ text: String) {
+        let line = Array((text + "\n").utf8)
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+}
