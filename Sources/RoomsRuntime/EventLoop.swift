@@ -215,6 +215,7 @@ package final class EventLoop: Sendable {
     package func run() {
         // Safety: an address to compare with, never followed.
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+        defer { pthread_setspecific(Self.key, nil) }
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while true {
             let count = epoll_wait(poller, &events, CInt(events.count), waitLimit())
