@@ -79,15 +79,20 @@ final class LiveConnection: Sendable {
     }
 
     deinit {
-        let loop = transport.loop
+        let (loop, queue) = (transport.loop, queue)
         connection.stop { loop.stop() }
-        loop.join()
-        queue.close()
+        // A server that does not answer a close takes its time: not on a thread that runs other tests.
+        Thread.detachNewThread {
+            loop.join()
+            queue.close()
+        }
     }
 
-    func stop() async {
+    /// Gives the moment at which it was done.
+    @discardableResult
+    func stop() async -> Instant {
         await withCheckedContinuation { continuation in
-            connection.stop { continuation.resume() }
+            connection.stop { continuation.resume(returning: SystemClock.now) }
         }
     }
 
