@@ -52,6 +52,8 @@ package final class WebSocketStream {
     private var deadline: TimerID?
     private var stall: TimerID?
     private var written = 0
+    /// Everything that came so far, the upgrade's answer too: tells a slow message from a dead link.
+    package private(set) var receivedBytes = 0
     private var report: TimerID?
     /// A write failed; what can still be read is read before that counts.
     private var isBroken = false
@@ -200,6 +202,7 @@ package final class WebSocketStream {
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {
+        receivedBytes &+= bytes.count
         switch phase {
         case .upgrading: takeAnswer(bytes)
         case .open, .closing: takeFrames(bytes)

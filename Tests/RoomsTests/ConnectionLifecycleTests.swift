@@ -127,6 +127,8 @@ import Testing
         } else {
             #expect(bench.statuses.last == "terminal 109")
             #expect(bench.waitForRetry() >= .seconds(300))
+            // Then the server is asked once more.
+            #expect(bench.actions.last == .dial(generation: 2))
         }
     }
 

@@ -11,6 +11,7 @@ struct SessionBench {
     var items: [SinkItem] = []
     var requests: [Request] = []
     var tally = Tally()
+    var lines: [LogLine] = []
     var now = Instant(nanoseconds: 1_000_000_000_000)
     private var random = SeededRandom(seed: 1)
 
@@ -38,6 +39,7 @@ struct SessionBench {
         let result = body(&session, &turn)
         items += turn.items
         tally += turn.tally
+        lines += turn.lines
         return result
     }
 

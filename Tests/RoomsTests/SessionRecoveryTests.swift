@@ -275,6 +275,31 @@ private let cases: [RecoveryCase] = [
         #expect(bench.lastSubscribe?.positioned == true)
     }
 
+    @Test("that a room is live-only is logged once, and that it is durable again")
+    func durabilityLog() {
+        var model = StreamModel()
+        model.isRecoverable = false
+        var bench = SessionBench(.now, model)
+        for isRecoverable in [false, false, true, true] {
+            bench.stream.isRecoverable = isRecoverable
+            bench.run()
+            bench.disconnect()
+        }
+        #expect(bench.lines.map { "\($0.level)" } == ["warning", "info"])
+    }
+
+    @Test("a server that sends deltas, which nobody asked for, is left")
+    func delta() {
+        var bench = SessionBench(.now, StreamModel())
+        bench.session.connected()
+        _ = bench.send()
+        var result = SubscribeResult()
+        result.delta = true
+        let verdict = bench.turn { $0.answered(.subscribe(result), attempt: $0.attempt, &$1) }
+        #expect(verdict == .reconnect)
+        #expect(bench.seen == [])
+    }
+
     @Test("a room that is only positioned is not durable, and what is missed is told")
     func positionedOnly() {
         var bench = SessionBench.resuming(at: 5, stream(7, history: false))

@@ -62,12 +62,12 @@ struct CommandWindow {
         isOccupied = false
     }
 
-    /// When the first command has waited too long: a light one `timeout` after it was sent, a heavy one `timeout`
-    /// after the last byte was heard, but never more than twelve times that after it was sent.
+    /// When the first command has waited too long: `timeout` after it was sent; while large answers are awaited,
+    /// `timeout` after the last byte was heard, but never more than twelve times that after it was sent.
     func deadline(timeout: Duration, lastHeard: Instant) -> Instant? {
         var earliest: Instant?
         for entry in entries.values {
-            let since = entry.isHeavy ? min(max(entry.sentAt, lastHeard), entry.sentAt + timeout * 11) : entry.sentAt
+            let since = heavyCount > 0 ? min(max(entry.sentAt, lastHeard), entry.sentAt + timeout * 11) : entry.sentAt
             earliest = min(earliest ?? .distantFuture, since + timeout)
         }
         return earliest

@@ -19,6 +19,8 @@ final class ConnectionDriver {
 
     private var stream: WebSocketStream?
     private var streamGeneration: UInt64 = 0
+    /// What the socket had brought when last looked at.
+    private var receivedBytes = 0
     /// Sockets whose close is under way, by generation.
     private var closing: [UInt64: WebSocketStream] = [:]
     private var timer: TimerID?
@@ -129,8 +131,15 @@ final class ConnectionDriver {
             guard let self else { return }
             timer = nil
             timerAt = .distantFuture
-            run { $0.tick(&$1) }
+            tick()
         }
+    }
+
+    private func tick() {
+        let received = stream?.receivedBytes ?? 0
+        if received != receivedBytes { machine.bytesArrived(at: SystemClock.now) }
+        receivedBytes = received
+        run { $0.tick(&$1) }
     }
 
     // MARK: the socket

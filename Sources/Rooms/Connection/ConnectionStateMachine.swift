@@ -52,6 +52,8 @@ struct ConnectionStateMachine {
 
     // The present connection
     var lastHeard = Instant(nanoseconds: 0)
+    /// When bytes of an unfinished message were last seen to come.
+    private var lastProgress = Instant(nanoseconds: 0)
     var silenceLimit: Duration?
     var answersPings = false
     /// An answer to a recovery or a history page came through.
@@ -116,7 +118,9 @@ struct ConnectionStateMachine {
         } catch {
             return finish(.tokenMissing(reason: ByteString("\(error)")), &turn)
         }
-        if let expiredToken, expiredToken == token {
+        if let expired = expiredToken, expired == token {
+            // After the long pause the server is asked all the same: its clock may have been wrong.
+            expiredToken = nil
             let reason: ByteString = "token expired, and there is no newer one"
             return finish(.rejected(code: 109, reason: reason, isTemporary: false), &turn)
         }
@@ -256,6 +260,15 @@ struct ConnectionStateMachine {
 
     // MARK: time
 
+    /// Bytes of a message that is still coming.
+    mutating func bytesArrived(at now: Instant) {
+        lastProgress = now
+    }
+
+    private var answersDue: Instant? {
+        window.deadline(timeout: policy.commandTimeout, lastHeard: max(lastHeard, lastProgress))
+    }
+
     mutating func tick(_ turn: inout Turn) {
         switch state {
         case .waiting(let until) where until <= turn.now: dial(&turn)
@@ -285,7 +298,7 @@ struct ConnectionStateMachine {
         if let silenceLimit, lastHeard + silenceLimit <= turn.now {
             return drop(.silent, code: CloseCode.normal, .noPing, &turn)
         }
-        if let deadline = window.deadline(timeout: policy.commandTimeout, lastHeard: lastHeard), deadline <= turn.now {
+        if let answersDue, answersDue <= turn.now {
             return drop(.unanswered, code: CloseCode.normal, .noAnswer, &turn)
         }
         refreshAt?.check(turn)
@@ -303,6 +316,6 @@ struct ConnectionStateMachine {
         if case .authenticating(_, let sentAt) = state { return sentAt + policy.commandTimeout }
         var earliest = refreshAt?.instant ?? .distantFuture
         if let silenceLimit { earliest = min(earliest, lastHeard + silenceLimit) }
-        return min(earliest, window.deadline(timeout: policy.commandTimeout, lastHeard: lastHeard) ?? .distantFuture)
+        return min(earliest, answersDue ?? .distantFuture)
     }
 }

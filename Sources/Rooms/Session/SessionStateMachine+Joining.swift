@@ -10,11 +10,25 @@ extension SessionStateMachine {
         isPositioned = result.positioned || result.recoverable
         isDurable = result.recoverable
         live = LiveBuffer()
+        reportDurability(&turn)
         guard isPositioned else { return joinLiveOnly(result, &turn) }
         if isAnchored, let old = position {
             rejoin(result, from: old, wasAsked: asked != nil, &turn)
         } else {
             joinFirst(result, &turn)
+        }
+    }
+
+    private mutating func reportDurability(_ turn: inout Turn) {
+        defer { wasDurable = isDurable }
+        if !isDurable, wasDurable != false {
+            turn.log(
+                .warning,
+                "a room is live-only: the server keeps nothing of what happens while nobody listens",
+                LogField(.room, name)
+            )
+        } else if isDurable, wasDurable == false {
+            turn.log(.info, "a room is durable now", LogField(.room, name))
         }
     }
 
@@ -168,11 +182,11 @@ extension SessionStateMachine {
             state = .parting
         case 112 where !avoidsRecovery:
             avoidsRecovery = true
-            retry(&turn)
+            retry(error, &turn)
         case 100, 111:
-            retry(&turn)
+            retry(error, &turn)
         default:
-            if error.isTemporary { retry(&turn) } else { fail(error.code, error.message, &turn) }
+            if error.isTemporary { retry(error, &turn) } else { fail(error.code, error.message, &turn) }
         }
     }
 
@@ -199,6 +213,19 @@ extension SessionStateMachine {
         } else {
             retry(&turn)
         }
+    }
+
+    private mutating func retry(_ error: ErrorReply, _ turn: inout Turn) {
+        if troubles == 0 {
+            turn.log(
+                .info,
+                "a room cannot be joined yet, it is tried again",
+                LogField(.room, name),
+                LogField(.code, error.code),
+                LogField(.reason, error.message)
+            )
+        }
+        retry(&turn)
     }
 
     /// Joins again after a growing pause.

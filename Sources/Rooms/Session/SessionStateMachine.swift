@@ -64,6 +64,8 @@ struct SessionStateMachine {
     var isInvalidated = false
     var isPositioned = false
     var isDurable = false
+    /// What was last said about it in the log.
+    var wasDurable: Bool?
 
     /// The one command in flight, and its number: answers to older ones are late.
     var inFlight: Wish?
@@ -224,7 +226,8 @@ struct SessionStateMachine {
         }
         inFlight = nil
         switch (command, body) {
-        case (.subscribe, .subscribe(let result)): subscribed(result, &turn)
+        // Deltas were not asked for: what came would not be what was published.
+        case (.subscribe, .subscribe(let result)) where !result.delta: subscribed(result, &turn)
         case (.subscribe, .error(let error)): refused(error, &turn)
         case (.page, .history(let result)): pageArrived(result, &turn)
         case (.page, .error(let error)): pageRefused(error, &turn)
