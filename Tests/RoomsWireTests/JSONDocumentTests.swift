@@ -46,6 +46,18 @@ import Testing
         #expect(number == "-1.50e+2")
     }
 
+    @Test(
+        "an escaped surrogate without its other half becomes U+FFFD, and what follows it stays",
+        arguments: [
+            (#""\ud83d\ude00""#, "😀"), (#""\ud83d""#, "\u{fffd}"), (#""\ud83dx""#, "\u{fffd}x"),
+            (#""\ud83d\n""#, "\u{fffd}\n"), (#""\ud83d\u0041""#, "\u{fffd}A"), (#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
+            (#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"), (#""\udbff\udfff\uFFFF""#, "\u{10ffff}\u{ffff}"),
+        ]
+    )
+    func surrogates(text: String, value: ByteString) throws {
+        #expect(try JSONDocument.parse(Array(text.utf8)).root.string == value)
+    }
+
     @Test("a repeated key is reported, and the last one is found")
     func duplicates() throws {
         let document = try JSONDocument.parse(Array(#"{"a":1,"b":{"c":1,"\u0063":2},"a":3}"#.utf8))
