@@ -84,6 +84,13 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
+extension ListenAddress: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) {
+        guard let address = ListenAddress(ByteString(value)) else { preconditionFailure("\(value) is no address") }
+        self = address
+    }
+}
+
 /// A socket that listens, for a `HTTPServer` to take over.
 package struct Listener: Sendable, CustomStringConvertible {
     package let address: ListenAddress

@@ -167,6 +167,13 @@ import Testing
         #expect(try client.readToClose().code == 3_502)
     }
 
+    @Test("who does not answer a close is cut off")
+    func closeNotAnswered() throws {
+        let hub = try RunningHub { ($0.session.staleDelay, $0.session.closeDelay) = (.zero, .milliseconds(50)) }
+        let client = try WireClient(port: hub.port)
+        try client.readToEnd()
+    }
+
     @Test("stopping says 3001 to everybody")
     func shutdown() throws {
         let hub = try RunningHub()

@@ -1,4 +1,5 @@
 import Foundation
+import LocalHTTP
 import RoomsRuntime
 import RoomsWebSocket
 import RoomsWire

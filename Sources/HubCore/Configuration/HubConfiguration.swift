@@ -33,20 +33,3 @@ package struct HubConfiguration: Sendable {
         ]
     )
 }
-
-extension ListenAddress: ExpressibleByStringLiteral {
-    package init(stringLiteral value: String) {
-        guard let address = ListenAddress(ByteString(value)) else { preconditionFailure("\(value) is no address") }
-        self = address
-    }
-}
-
-extension RoomPattern: ExpressibleByStringLiteral {
-    package init(stringLiteral value: String) {
-        do {
-            try self.init(ByteString(value))
-        } catch {
-            preconditionFailure("\(value): \(error.what)")
-        }
-    }
-}

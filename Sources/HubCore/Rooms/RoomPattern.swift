@@ -128,6 +128,16 @@ package struct RoomPattern: Sendable, CustomStringConvertible {
     }
 }
 
+extension RoomPattern: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) {
+        do {
+            try self.init(ByteString(value))
+        } catch {
+            preconditionFailure("\(value): \(error.what)")
+        }
+    }
+}
+
 /// What is wrong with a pattern, and what would be right.
 package struct PatternError: Error, Equatable, Sendable {
     package let what: String

@@ -12,14 +12,12 @@ final class HubConnection {
     private static let framedLimit = 64 << 10
     /// So much is not left until the turn ends.
     private static let earlyFlush = 256 << 10
-    /// How long the peer may take to answer a close.
-    private static let closeDelay = Duration.seconds(5)
 
     let session: HubSession
     private let socket: UpgradedSocket
     private let stream: WebSocketSession
     private let loop: EventLoop
-    private let queueLimit: Int
+    private let settings: SessionSettings
     private let hub: Hub
     private var timer: (id: TimerID, deadline: Instant)?
     private var isDirty = false
@@ -36,7 +34,7 @@ final class HubConnection {
         self.session = session
         self.loop = loop
         self.hub = hub
-        queueLimit = settings.queueLimit
+        self.settings = settings
         stream = WebSocketSession(
             role: .server,
             limits: WebSocketLimits(maxMessage: settings.messageLimit, maxControlFramesPerSecond: 100)
@@ -86,10 +84,10 @@ final class HubConnection {
         markDirty()
         guard session.ending == nil else { return }
         // A reply of any size goes out, and is the last thing that does when it is too large; pushes are not waited for.
-        if replyBytes > queueLimit { return session.end(.slow) }
+        if replyBytes > settings.queueLimit { return session.end(.slow) }
         guard session.outbox.count > Self.earlyFlush else { return }
         write()
-        guard session.outbox.count + stream.queuedBytes > queueLimit, session.ending == nil else { return }
+        guard session.outbox.count + stream.queuedBytes > settings.queueLimit, session.ending == nil else { return }
         session.end(replyBytes > 0 ? .slow : .slowDropping)
     }
 
@@ -105,7 +103,7 @@ final class HubConnection {
         write()
         guard !isOver else { return }
         if let ending = session.ending {
-            if closeBy == nil { closeBy = loop.now + Self.closeDelay }
+            if closeBy == nil { closeBy = loop.now + settings.closeDelay }
             if !isClosing, session.outbox.count == 0 {
                 isClosing = true
                 stream.sendClose(code: ending.code, reason: ending.reason)

@@ -6,6 +6,8 @@ package struct SessionSettings: Sendable {
     package var staleDelay = Duration.seconds(10)
     /// How long after its expiry a connection or subscription may still be refreshed.
     package var expiryGrace = Duration.seconds(25)
+    /// How long the peer may take to answer a close.
+    package var closeDelay = Duration.seconds(5)
     package var roomLimit = 128
     /// Bytes that may wait for one connection.
     package var queueLimit = 1 << 20
