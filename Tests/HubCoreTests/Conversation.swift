@@ -29,6 +29,9 @@ final class Conversation {
         )
     }
 
+    /// Rooms and sessions hold each other until a session ends.
+    deinit { session.end(.forced) }
+
     /// Connected, as `user` or anonymously.
     static func connected(
         _ registry: RoomRegistry,

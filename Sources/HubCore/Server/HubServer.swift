@@ -9,6 +9,7 @@ package final class HubServer: Sendable {
     private let logger: Logger
     private let loop = EventLoop(name: "hub-loop")
     private let hub: LoopBound<Hub>
+    private let isStopped = Lock(false)
 
     package init(_ configuration: HubConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -33,7 +34,14 @@ package final class HubServer: Sendable {
     }
 
     /// Closes all connections with 3001 and returns when the thread has ended.
+    ///
+    /// Does nothing the second time.
     package func stop() {
+        let isFirst = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return !isStopped
+        }
+        guard isFirst else { return }
         let (hub, loop) = (hub, loop)
         loop.post { hub.value.stop { loop.stop() } }
         loop.join()
