@@ -1,3 +1,5 @@
+internal import RoomsRuntime
+
 /// Text that is written byte by byte, without a `String`.
 extension Array where Element == UInt8 {
     mutating func append(literal text: StaticString) {
@@ -5,25 +7,11 @@ extension Array where Element == UInt8 {
     }
 
     mutating func append(decimal number: Int64) {
-        if number < 0 { append(UInt8(ascii: "-")) }
-        append(decimal: number.magnitude)
+        DecimalText.append(number, to: &self)
     }
 
     mutating func append(decimal number: UInt64) {
-        var rest = number
-        let start = count
-        repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit))
-            rest = quotient
-        } while rest > 0
-        var low = start
-        var high = count &- 1
-        while low < high {
-            swapAt(low, high)
-            low &+= 1
-            high &-= 1
-        }
+        DecimalText.append(number, to: &self)
     }
 
     /// `number` in `digits` digits, with zeros in front.

@@ -193,7 +193,7 @@ struct EndpointStateMachine {
 
     /// When `wake` and `nextAttempt` have something to do without another event.
     mutating func nextDeadline() -> Instant? {
-        let wait = waits.earliest()
+        let wait = heldLanes > 0 ? waits.earliest() : nil
         guard let hold, !hold.isProbing, !ready.isEmpty, !isDraining else { return wait }
         return min(wait ?? .distantFuture, hold.until)
     }

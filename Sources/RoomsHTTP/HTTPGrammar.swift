@@ -48,16 +48,6 @@ enum HTTPGrammar {
         }
     }
 
-    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        var rest = number
-        let start = bytes.count
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        bytes[start...].reverse()
-    }
-
     /// Whether a comma-separated list of tokens holds `token` (lower case), in any case.
     static func list(_ bytes: UnsafeRawBufferPointer, contains token: StaticString) -> Bool {
         var isFound = false

@@ -77,15 +77,15 @@ package struct RequestHead: Sendable {
 
     package mutating func add(_ name: StaticString, number: Int64) {
         append(name)
-        append(number < 0 ? ": -" : ": ")
-        HTTPGrammar.append(number.magnitude, to: &bytes)
+        append(": ")
+        DecimalText.append(number, to: &bytes)
         append("\r\n")
     }
 
     package mutating func add(_ name: StaticString, unsigned number: UInt64) {
         append(name)
         append(": ")
-        HTTPGrammar.append(number, to: &bytes)
+        DecimalText.append(number, to: &bytes)
         append("\r\n")
     }
 

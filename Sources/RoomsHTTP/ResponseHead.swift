@@ -2,7 +2,7 @@ package import RoomsRuntime
 
 /// Status and header fields of an answer.
 ///
-/// The fields lie in one buffer, names in lower case: an answer costs no allocation per field.
+/// The fields lie in one buffer as they came: an answer costs no allocation per field.
 package struct ResponseHead: Sendable {
     private struct Field: Sendable {
         var name: Range<Int>
@@ -17,16 +17,19 @@ package struct ResponseHead: Sendable {
 
     init() {}
 
+    /// Names in lower case, in the order of their lines.
     package var headers: [(name: ByteString, value: ByteString)] {
-        fields.map { (ByteString(Array(text[$0.name])), ByteString(Array(text[$0.value]))) }
+        fields.map { (ByteString(text[$0.name].map(HTTPGrammar.lowerCased)), ByteString(Array(text[$0.value]))) }
     }
 
     package var count: Int { fields.count }
 
     /// The value of the first field called `name` (lower case).
     package func first(_ name: ByteString) -> ByteString? {
-        for field in fields where text[field.name].elementsEqual(name.bytes) {
-            return ByteString(Array(text[field.value]))
+        for field in fields where field.name.count == name.count {
+            if text[field.name].lazy.map(HTTPGrammar.lowerCased).elementsEqual(name.bytes) {
+                return ByteString(Array(text[field.value]))
+            }
         }
         return nil
     }
@@ -52,7 +55,7 @@ package struct ResponseHead: Sendable {
 
     mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let start = text.count
-        for byte in name { text.append(HTTPGrammar.lowerCased(byte)) }
+        text.append(contentsOf: name)
         let middle = text.count
         append(value)
         fields.append(Field(name: start..<middle, value: middle..<text.count))
@@ -69,7 +72,9 @@ package struct ResponseHead: Sendable {
 
     /// A carriage return that ends no line counts as a space (RFC 9112 section 2.2).
     private mutating func append(_ value: UnsafeRawBufferPointer) {
-        for byte in value { text.append(byte == 0x0d ? 0x20 : byte) }
+        let start = text.count
+        text.append(contentsOf: value)
+        while let place = text[start...].firstIndex(of: 0x0d) { text[place] = 0x20 }
     }
 }
 

@@ -57,14 +57,14 @@ package final class MessageDigest {
     }
 
     /// Hands the 32 bytes to `body`; the pointer lives for the call.
-    package func digest<Result>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    package func digest(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { digest in
             var length: UInt32 = 0
             let isGood =
                 EVP_DigestInit_ex(context, algorithm, nil) == 1 && EVP_DigestUpdate(context, bytes, bytes.count) == 1
                 && EVP_DigestFinal_ex(context, digest.baseAddress, &length) == 1
             precondition(isGood && length == 32, "libcrypto cannot hash")
-            return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digest)[..<32]))
+            body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digest)[..<32]))
         }
     }
 }
@@ -112,11 +112,7 @@ package final class MessageAuthenticator {
     }
 
     /// Hands the 32 bytes over two parts to `body`, without an array; the pointer lives for the call.
-    package func authenticate<Result>(
-        _ first: [UInt8],
-        _ second: [UInt8],
-        _ body: (UnsafeRawBufferPointer) -> Result
-    ) -> Result {
+    package func authenticate(_ first: [UInt8], _ second: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { code in
             var length = 0
             let isGood =
@@ -124,7 +120,7 @@ package final class MessageAuthenticator {
                 && EVP_MAC_update(context, second, second.count) == 1
                 && EVP_MAC_final(context, code.baseAddress, &length, 32) == 1
             precondition(isGood && length == 32, "libcrypto cannot authenticate")
-            return body(UnsafeRawBufferPointer(code))
+            body(UnsafeRawBufferPointer(code))
         }
     }
 

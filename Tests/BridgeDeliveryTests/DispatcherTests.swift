@@ -240,8 +240,8 @@ import Testing
         receiver.stop()
     }
 
-    @Test("an endpoint that is down gets one probe at a time")
-    func probesOneAtATime() async throws {
+    @Test("an endpoint that is down has one line in the journal, however many rooms wait")
+    func reportsOnce() async throws {
         let port = try HeldPort()
         let rig = DeliveryRig(port: port.number)
         for room in 1...20 { rig.publish(room: Int64(room)) }

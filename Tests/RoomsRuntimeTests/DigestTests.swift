@@ -12,6 +12,19 @@ import Testing
         #expect(hex(Digest.sha256([Array("a".utf8), [], Array("bc".utf8)])) == expected)
     }
 
+    @Test func `digests and codes without an array are the same, message after message`() {
+        let digest = MessageDigest()
+        let authenticator = MessageAuthenticator(key: Secret("key"))
+        for length in [0, 1, 55, 56, 64, 1_000] {
+            let bytes = [UInt8](repeating: UInt8(length & 255), count: length)
+            digest.digest(bytes) { #expect(Array($0) == Digest.sha256([bytes])) }
+            let half = length / 2
+            authenticator.authenticate(Array(bytes[..<half]), Array(bytes[half...])) { code in
+                #expect(Array(code) == MessageAuthenticator(key: Secret("key")).authenticate(bytes))
+            }
+        }
+    }
+
     @Test func `SHA-1 gives the accept value of RFC 6455`() {
         let key = "dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         #expect(Base64.encode(Digest.sha1(Array(key.utf8))) == Array("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=".utf8))

@@ -15,6 +15,26 @@ import Testing
         #expect(Base32.encode(Array(plain.utf8)) == Array(base32.utf8))
     }
 
+    @Test func `appending gives what encoding gives`() {
+        for length in 0...70 {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 * 37 + 251) }
+            var base64 = Array("x".utf8)
+            var base32 = Array("x".utf8)
+            bytes.withUnsafeBytes { Base64.append($0, to: &base64) }
+            bytes.withUnsafeBytes { Base32.append($0, to: &base32) }
+            #expect(base64 == Array("x".utf8) + Base64.encode(bytes))
+            #expect(base32 == Array("x".utf8) + Base32.encode(bytes))
+        }
+    }
+
+    @Test(arguments: [0, 9, 10, 42, 1_000, -1, -10, .max, .min] as [Int64])
+    func `numbers are written in decimal`(number: Int64) {
+        var text: [UInt8] = []
+        DecimalText.append(number, to: &text)
+        DecimalText.append(UInt64.max, to: &text)
+        #expect(text == Array("\(number)18446744073709551615".utf8))
+    }
+
     @Test func `every byte comes back in both alphabets`() {
         let bytes = [UInt8](0...255) + [0xfb, 0xff, 0xfe]
         #expect(Base64.decode(Base64.encode(bytes)) == bytes)
