@@ -15,14 +15,17 @@ final class TestTransport: Sendable {
     func connect(
         _ target: StreamTarget,
         timeout: Duration = .seconds(10),
-        readAtOnce: Int = 4_096
+        readAtOnce: Int = 4_096,
+        pauseAt: Int = .max
     ) async throws -> StreamProbe {
         let transport = transport
         return try await withCheckedThrowingContinuation { continuation in
             loop.post {
                 transport.connect(target, timeout: timeout) { result in
                     continuation.resume(
-                        with: result.map { StreamProbe($0, on: transport.loop, readAtOnce: readAtOnce) }
+                        with: result.map {
+                            StreamProbe($0, on: transport.loop, readAtOnce: readAtOnce, pauseAt: pauseAt)
+                        }
                     )
                 }
             }
@@ -52,12 +55,15 @@ final class StreamProbe: Sendable {
 
     let loop: EventLoop
     private let stream: LoopBound<Stream>
+    private let pauseAt: Int
     private let state = Lock(Seen())
 
-    init(_ stream: Stream, on loop: EventLoop, readAtOnce: Int = 4_096) {
+    /// Reading pauses by itself behind `pauseAt` bytes; with 0 the stream is not even looked at.
+    init(_ stream: Stream, on loop: EventLoop, readAtOnce: Int = 4_096, pauseAt: Int = .max) {
         self.loop = loop
         self.stream = LoopBound(stream, on: loop)
-        stream.watch(.readable) { [weak self] _ in self?.readOnce(readAtOnce) }
+        self.pauseAt = pauseAt
+        stream.watch(pauseAt > 0 ? .readable : []) { [weak self] _ in self?.readOnce(readAtOnce) }
     }
 
     var seen: Seen { state.withLock { $0 } }
@@ -78,7 +84,7 @@ final class StreamProbe: Sendable {
             case .failure(let error): seen.error = error
             }
         }
-        if seen.hasEnded || seen.error != nil { stream.rewatch([]) }
+        if seen.hasEnded || seen.error != nil || seen.bytes.count >= pauseAt { stream.rewatch([]) }
     }
 
     /// Sends as much as is taken and says how much.

@@ -126,6 +126,28 @@ import Testing
         try await probe.close()
     }
 
+    @Test("Bytes that TLS has decrypted before a pause are reported behind it, though the descriptor stays silent")
+    func heldBytesBehindPause() async throws {
+        let authority = try await TestAuthority()
+        let server = try Self.echo()
+        let front = try await TLSFront(to: server.port, certificate: authority.issue("server"))
+        let probe = try await client.connect(target(front.port, authority), readAtOnce: 1_000, pauseAt: 1)
+        let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 >> 3) }
+        try await probe.sendAll(bytes)
+        try await eventually { !probe.seen.bytes.isEmpty }
+        #expect(probe.seen.bytes.count == 1_000)
+        let second = try await client.connect(target(front.port, authority))
+        try await second.sendAll([1])
+        try await eventually { second.seen.bytes == [1] }
+        #expect(probe.seen.bytes.count == 1_000)
+        for count in 2...10 {
+            try await probe.rewatch(.readable)
+            try await eventually("read \(count)") { probe.seen.bytes.count == count * 1_000 }
+        }
+        #expect(probe.seen.bytes == bytes)
+        for probe in [probe, second] { try await probe.close() }
+    }
+
     @Test("What TLS has begun to write goes out unchanged, however the sender's buffers move")
     func movingBuffers() async throws {
         let authority = try await TestAuthority()
@@ -190,7 +212,7 @@ import Testing
         }
         let front = try await TLSFront(to: server.port, certificate: authority.issue("server"))
         let target = target(front.port, authority)
-        let idle = try await client.connect(target)
+        let idle = try await client.connect(target, pauseAt: 0)
         let dying = try await client.connect(target)
         let start = SystemClock.now
         _ = try await dying.send([0])
@@ -201,7 +223,11 @@ import Testing
         let other = try await client.connect(target)
         _ = try await other.send([1])
         _ = try await idle.send([1])
-        try await eventually { other.seen.bytes == [9] && idle.seen.bytes == [9] }
+        try await eventually { other.seen.bytes == [9] }
+        try await eventually("the idle connection's answer") {
+            try await idle.rewatch(.readable)
+            return idle.seen.bytes == [9]
+        }
         for probe in [idle, dying, other] { try await probe.close() }
     }
 
