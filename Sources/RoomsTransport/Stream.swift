@@ -163,7 +163,8 @@ package final class Stream {
     ) throws(TransportError) -> Received {
         var count = 0
         let result = curl_easy_recv(easy, buffer.baseAddress, buffer.count, &count)
-        mayHoldBytes = result == CURLE_OK && count > 0
+        // TLS takes one record at a time off the descriptor: a read that leaves room in the buffer has emptied it.
+        mayHoldBytes = result == CURLE_OK && count == buffer.count
         switch result {
         case CURLE_OK: return count > 0 ? .bytes(count) : .end
         case CURLE_AGAIN: return .wouldBlock

@@ -34,11 +34,10 @@ package final class WebSocketSession {
 
     /// Pongs that may wait for the peer to read; RFC 6455 section 5.5.3 lets the rest go unanswered.
     private static let maxWaitingPongs = 16
-    /// A buffer that one large message has blown up beyond this is given back.
+    /// A buffer that many waiting bytes have blown up beyond this is given back.
     private static let keptCapacity = 256 * 1024
 
     package let role: Role
-    private let limits: WebSocketLimits
     private var context: wslay_event_context_ptr?
     private var phase = Phase.open
     private var isCloseQueued = false
@@ -48,17 +47,11 @@ package final class WebSocketSession {
     private var now = Instant(nanoseconds: 0)
     private var handler: ((Event) -> Void)?
 
-    // The message that is coming in.
-    private var message: [UInt8] = []
-    private var wholeChunk = UnsafeRawBufferPointer(start: nil, count: 0)
-    private var announced = 0
-    private var fragments = 0
-    private var began: Instant?
+    private var message: IncomingMessage
     private var isControlFrame = false
-    private var isWholeMessage = false
     private var closePayload: [UInt8] = []
     private var budget: ControlFrameBudget
-    private var violation: (code: UInt16, reason: String)?
+    private var violation: IncomingMessage.Refusal?
 
     // Framed bytes that wait to be written.
     private var output: [UInt8] = []
@@ -69,7 +62,7 @@ package final class WebSocketSession {
 
     package init(role: Role, limits: WebSocketLimits = WebSocketLimits()) {
         self.role = role
-        self.limits = limits
+        message = IncomingMessage(limits: limits)
         budget = ControlFrameBudget(perSecond: limits.maxControlFramesPerSecond)
         var callbacks = Self.callbacks
         // Safety: the context is freed in `deinit`, so the pointer never outlives the session.
@@ -110,8 +103,8 @@ package final class WebSocketSession {
 
     /// Looks at what wslay made of the bytes: still open, closed, or broken.
     private func settle(_ result: CInt) {
-        if let began, violation == nil, now - began > limits.messageTime {
-            fail(UInt16(WSLAY_CODE_POLICY_VIOLATION.rawValue), "a message takes longer than the limit")
+        if violation == nil, message.isLate(at: now) {
+            fail(IncomingMessage.Refusal(WSLAY_CODE_POLICY_VIOLATION, "a message that takes longer than the limit"))
         }
         if result != 0 {
             refuse(UInt16(WSLAY_CODE_PROTOCOL_ERROR.rawValue), "a malformed frame")
@@ -159,10 +152,10 @@ package final class WebSocketSession {
         end(.violation(code: code, reason: reason))
     }
 
-    private func fail(_ code: UInt16, _ reason: String) {
-        violation = (code, reason)
+    private func fail(_ refusal: IncomingMessage.Refusal) {
+        violation = refusal
         wslay_event_shutdown_read(context)
-        wslay_event_queue_close(context, code, nil, 0)
+        wslay_event_queue_close(context, refusal.code, nil, 0)
     }
 
     // MARK: sending
@@ -325,37 +318,25 @@ extension WebSocketSession {
         if isControlFrame {
             closePayload.removeAll(keepingCapacity: true)
             if !budget.take(at: now) {
-                fail(UInt16(WSLAY_CODE_POLICY_VIOLATION.rawValue), "more control frames than the limit")
+                fail(IncomingMessage.Refusal(WSLAY_CODE_POLICY_VIOLATION, "more control frames than the limit"))
             }
             return
         }
-        if Int32(frame.opcode) != Int32(WSLAY_CONTINUATION_FRAME.rawValue) {
-            announced = 0
-            fragments = 0
-            began = now
-        }
-        fragments += 1
-        isWholeMessage = fragments == 1 && frame.fin != 0
-        // wslay compares each frame with the limit; a message is the sum of its frames.
-        announced += Int(clamping: frame.payload_length)
-        if announced > limits.maxMessage {
-            fail(UInt16(WSLAY_CODE_MESSAGE_TOO_BIG.rawValue), "a message larger than the limit")
-        } else if fragments > limits.maxFragments {
-            fail(UInt16(WSLAY_CODE_POLICY_VIOLATION.rawValue), "a message of more fragments than the limit")
-        } else if frame.fin != 0 {
-            message.reserveCapacity(min(announced, Self.keptCapacity))
-        }
+        let refusal = message.startFrame(
+            isFirst: Int32(frame.opcode) != Int32(WSLAY_CONTINUATION_FRAME.rawValue),
+            isLast: frame.fin != 0,
+            length: frame.payload_length,
+            at: now
+        )
+        if let refusal { fail(refusal) }
     }
 
     private func chunkArrived(_ chunk: UnsafeRawBufferPointer) {
         guard violation == nil else { return }
         if isControlFrame {
             closePayload.append(contentsOf: chunk)
-        } else if isWholeMessage, chunk.count == announced {
-            // The message is reported before wslay reads on, so its own buffer serves.
-            wholeChunk = chunk
         } else {
-            message.append(contentsOf: chunk)
+            message.append(chunk)
         }
     }
 
@@ -388,29 +369,13 @@ extension WebSocketSession {
     }
 
     private func deliver(isText: Bool) {
-        began = nil
         // Moved out so that a handler which drops its session, or sends, meets no access in progress.
-        var whole: [UInt8] = []
-        swap(&whole, &message)
-        let chunk = wholeChunk
-        wholeChunk = UnsafeRawBufferPointer(start: nil, count: 0)
-        if whole.isEmpty {
-            handler?(isText ? .text(chunk) : .binary(chunk))
+        var (inPlace, kept) = message.finish()
+        if kept.isEmpty {
+            handler?(isText ? .text(inPlace) : .binary(inPlace))
         } else {
-            whole.withUnsafeBytes { handler?(isText ? .text($0) : .binary($0)) }
+            kept.withUnsafeBytes { handler?(isText ? .text($0) : .binary($0)) }
         }
-        whole.removeAll(keepingCapacity: whole.capacity <= Self.keptCapacity)
-        swap(&whole, &message)
-    }
-}
-
-/// Masking keys from the system's generator, fetched many at a time.
-private struct MaskKeys {
-    private var pool: [UInt8] = []
-
-    mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) {
-        if pool.count < buffer.count { pool = Digest.randomBytes(max(1_024, buffer.count)) }
-        buffer.copyBytes(from: pool.suffix(buffer.count))
-        pool.removeLast(buffer.count)
+        message.recycle(&kept)
     }
 }

@@ -107,15 +107,15 @@ import Testing
         try await probe.close()
     }
 
-    @Test("One small read for each event gets all that TLS has decrypted, also behind a pause")
-    func heldBytes() async throws {
+    @Test("One read for each event gets all that has come, also behind a pause", arguments: [1_000, 16_384, 65_536])
+    func heldBytes(readAtOnce: Int) async throws {
         let authority = try await TestAuthority()
         let server = try Self.echo()
         let front = try await TLSFront(to: server.port, certificate: authority.issue("server"))
-        let probe = try await client.connect(target(front.port, authority), readAtOnce: 1_000)
-        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 >> 4) }
+        let probe = try await client.connect(target(front.port, authority), readAtOnce: readAtOnce)
+        let bytes = (0..<readAtOnce * 100).map { UInt8(truncatingIfNeeded: $0 >> 4) }
         try await probe.sendAll(bytes)
-        try await eventually { probe.seen.bytes.count >= 1_000 }
+        try await eventually { probe.seen.bytes.count >= readAtOnce }
         try await probe.rewatch([])
         let paused = probe.seen.bytes.count
         for _ in 0..<3 { try await client.loop.run {} }
