@@ -1,4 +1,5 @@
 import BridgeTestSupport
+import Glibc
 import RoomsRuntime
 import RoomsTransport
 import Testing
@@ -177,6 +178,42 @@ import Testing
         #expect(received.withLock { $0 } == bytes)
         #expect(server.connections == 1)
         try await probe.close()
+    }
+
+    @Test("A proxy is asked for a tunnel, and its refusal is an error of its own")
+    func proxy() async throws {
+        let head = Lock("")
+        let proxy = try RawServer { connection in
+            let text = connection.readHead()
+            head.withLock { $0 = text }
+            guard text.contains("good.example") else {
+                connection.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+                return
+            }
+            connection.write("HTTP/1.1 200 OK\r\n\r\n")
+            connection.write(connection.read(exactly: 5).reversed())
+        }
+        let address = "http://127.0.0.1:\(proxy.port)"
+        let probe = try await client.connect(StreamTarget(host: "good.example", port: 8_080, proxy: address))
+        _ = try await probe.send(Array("hello".utf8))
+        try await eventually { probe.seen.hasEnded }
+        #expect(probe.seen.text == "olleh")
+        #expect(head.withLock { $0 }.hasPrefix("CONNECT good.example:8080 HTTP/1."))
+        try await probe.close()
+        let error = await client.failure(StreamTarget(host: "bad.example", port: 80, proxy: address))
+        #expect(error?.code == .proxy)
+    }
+
+    @Test("The proxies of the environment are not used")
+    func environment() async throws {
+        await #expect(processExitsWith: .success) {
+            for name in ["http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"] {
+                setenv(name, "http://127.0.0.1:9", 1)
+            }
+            let server = try RawServer { $0.write("hi") }
+            let probe = try await TestTransport().connect(StreamTarget(host: "127.0.0.1", port: server.port))
+            try await eventually { probe.seen.text == "hi" }
+        }
     }
 
     @Test("Two hundred connections at once all work, and all are closed")

@@ -1,3 +1,4 @@
+import BridgeTestSupport
 import RoomsRuntime
 import RoomsWebSocket
 import Testing
@@ -232,6 +233,40 @@ import Testing
         #expect(server.queuedBytes == 3)
         server.takeOutput(into: &answer, limit: 100)
         #expect(answer == [99, 0x82, 3, 3, 2, 1])
+    }
+
+    @Test("Damaged streams end at most once, and what came before the damage is unchanged", arguments: [true, false])
+    func damage(isClient: Bool) {
+        var random = SeededRandom(seed: isClient ? 1 : 2)
+        let limits = WebSocketLimits(maxMessage: 2_000, maxFragments: 8)
+        for _ in 0..<3_000 {
+            let sender = WebSocketSession(role: isClient ? .server : .client)
+            var sent: [Seen] = []
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let length = [0, 1, 3, 125, 126, 700].randomElement(using: &random) ?? 0
+                let message = (0..<length).map { _ in UInt8.random(in: 0...127, using: &random) }
+                if random.one(in: 2) {
+                    sender.sendBinary(message)
+                    sent.append(.binary(message))
+                } else {
+                    sender.sendText(message)
+                    sent.append(.text(message))
+                }
+            }
+            var bytes: [UInt8] = []
+            sender.takeOutput(into: &bytes)
+            let damaged = random.mutated(bytes)
+            let receiver = WebSocketSession(role: isClient ? .client : .server, limits: limits)
+            let seen = receiver.feed(damaged, step: Int.random(in: 1...200, using: &random))
+            let ends = seen.indices.filter {
+                if case .binary = seen[$0] { false } else if case .text = seen[$0] { false } else { true }
+            }
+            #expect(ends.isEmpty || ends == [seen.count - 1])
+            let intact = zip(bytes, damaged).prefix { $0 == $1 }.count
+            let whole = WebSocketSession(role: isClient ? .client : .server).feed(Array(bytes[..<intact]))
+            #expect(seen.starts(with: whole))
+            #expect(sent.starts(with: whole))
+        }
     }
 
     @Test("The accept value is the one of RFC 6455 section 1.3")
