@@ -25,6 +25,13 @@ final class HeldPort {
 
     deinit { close(descriptor) }
 
+    /// Listens on it here; the descriptor is the caller's to close.
+    func takeListener() -> CInt {
+        let listener = dup(descriptor)
+        guard listener >= 0, listen(listener, 64) == 0 else { fail("cannot listen on port \(number)") }
+        return listener
+    }
+
     /// Waits until a program listens on it.
     func waitUntilTaken() {
         let deadline = Stopwatch()
