@@ -84,7 +84,7 @@ let package = Package(
         // 5: programs
         program("roombridge", needs: ["BridgeCore"]),
         program("roomhub", needs: ["HubCore"]),
-        program("roombench", needs: ["RoomsRuntime", "RoomsWire"]),
+        program("roombench", needs: ["Rooms", "RoomsTransport", "RoomsWire", "RoomsRuntime"]),
         .executableTarget(name: "curlloop", dependencies: ["CRoomsCurl"]),
 
         // tests

@@ -50,6 +50,7 @@ struct Benchmark {
             endToEnd(&table, round, name: "end to end over Unix, signed", isSigned: true, unix: true)
             peer(&table, round)
         }
+        latency(&table)
         table.printRows()
         table.printBudgets()
     }
