@@ -84,7 +84,7 @@ let package = Package(
         // 5: programs
         program("roombridge", needs: ["BridgeCore"]),
         program("roomhub", needs: ["HubCore"]),
-        program("roombench", needs: ["Rooms", "RoomsTransport", "RoomsWire", "RoomsRuntime"]),
+        program("roombench", needs: ["Rooms", "RoomsHTTP", "RoomsTransport", "RoomsWire", "RoomsRuntime"]),
         .executableTarget(name: "curlloop", dependencies: ["CRoomsCurl"]),
 
         // tests

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RoomsHTTP
 
 /// A blocking HTTP/1.1 client on one kept connection, just enough to publish and to ask the sink for its count.
 final class PlainClient {
@@ -34,7 +35,7 @@ final class PlainClient {
         return exchange(Array(head.utf8) + body)
     }
 
-    /// The answer's body; the answer must have a content-length.
+    /// The answer's body.
     private func exchange(_ request: [UInt8]) -> String {
         var sent = 0
         while sent < request.count {
@@ -44,37 +45,15 @@ final class PlainClient {
             guard count > 0 else { fail("the server hung up") }
             sent += count
         }
-        var answer: [UInt8] = []
-        while true {
+        var decoder = ResponseDecoder()
+        while decoder.state != .complete {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { fail("the server hung up") }
-            answer += buffer[0..<count]
-            let text = String(decoding: answer, as: UTF8.self)
-            guard let end = text.utf8Range(of: "\r\n\r\n") else { continue }
-            let head = text[..<end.lowerBound].lowercased()
-            guard head.hasPrefix("http/1.1 200"), let length = Self.contentLength(head) else {
-                fail("odd answer: \(text)")
-            }
-            let body = text[end.upperBound...]
-            if body.utf8.count >= length { return String(body) }
+            _ = buffer.withUnsafeBytes { decoder.decode(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            if case .failed(let error) = decoder.state { fail("odd answer: \(error)") }
         }
-    }
-
-    private static func contentLength(_ head: String) -> Int? {
-        head.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
-            .flatMap { Int($0.dropFirst("content-length:".count).drop { $0 == " " }) }
-    }
-}
-
-extension String {
-    /// The first place of `needle`, by bytes.
-    fileprivate func utf8Range(of needle: String) -> Range<String.Index>? {
-        let bytes = Array(needle.utf8)
-        var index = utf8.startIndex
-        while index < utf8.endIndex {
-            if utf8[index...].starts(with: bytes) { return index..<utf8.index(index, offsetBy: bytes.count) }
-            index = utf8.index(after: index)
-        }
-        return nil
+        let body = String(decoding: decoder.body, as: UTF8.self)
+        guard decoder.status == 200 else { fail("the server answers \(decoder.status ?? 0): \(body.prefix(300))") }
+        return body
     }
 }

@@ -37,9 +37,9 @@ struct Table {
         print("\n" + pad("", width) + "  events/s   CPU us/event   anonymous MB   peak MB   lowest-highest")
         for name in names {
             guard let row = rows[name] else { continue }
-            let range = "\(Int(row.rates.min() ?? 0))-\(Int(row.rates.max() ?? 0))"
+            let range = "\(Self.shown(row.rates.min() ?? 0))-\(Self.shown(row.rates.max() ?? 0))"
             print(
-                pad(name, width) + right("\(Int(Self.median(row.rates)))", 10)
+                pad(name, width) + right(Self.shown(Self.median(row.rates)), 10)
                     + right(row.cpu.isEmpty ? "" : tenths(Self.median(row.cpu)), 15)
                     + right(row.anonymous.isEmpty ? "" : tenths(Double(row.anonymous.max() ?? 0) / 1024), 15)
                     + right(row.peak.isEmpty ? "" : tenths(Double(row.peak.max() ?? 0) / 1024), 10) + right(range, 17)
@@ -47,6 +47,9 @@ struct Table {
         }
         notes.forEach { print($0) }
     }
+
+    /// Rates whole, small figures such as milliseconds with two decimals.
+    private static func shown(_ number: Double) -> String { number < 1_000 ? hundredths(number) : "\(Int(number))" }
 
     static func median(_ samples: [Double]) -> Double {
         samples.isEmpty ? 0 : samples.sorted()[samples.count / 2]
