@@ -1,5 +1,4 @@
 internal import CRoomsCurl
-internal import CRoomsLinux
 internal import Glibc
 internal import RoomsRuntime
 
