@@ -26,7 +26,7 @@ import Testing
             Array("not JSON".utf8), [0, 1, 2, 255], [UInt8](repeating: 0x78, count: 100_000),
             Array(repeating: UInt8(ascii: "["), count: 200) + Array(repeating: UInt8(ascii: "]"), count: 200),
         ]
-        for payload in payloads { try await hub.publish("order:1", bytes: payload) }
+        for payload in payloads { try await hub.api.publish("order:1", bytes: payload) }
         try await eventually("the events") { live.sink.payloads().count == payloads.count }
         #expect(live.sink.payloads() == payloads)
         #expect(offsets(live.sink.events()) == [1, 2, 3, 4, 5, 6])
@@ -38,7 +38,7 @@ import Testing
         let hub = try TestHub()
         let live = try LiveConnection(port: hub.port, rooms: rooms("order:1"))
         try await eventually("the join") { live.sink.seen().count == 1 }
-        try await hub.publish("order:1", numbers: 1...2_000)
+        try await hub.api.publish("order:1", numbers: 1...2_000)
         try await eventually("the events") { live.sink.events().count == 2_000 }
         #expect(offsets(live.sink.events()) == Array(1...2_000))
         #expect(live.sink.batches.max() == 16)
@@ -48,13 +48,13 @@ import Testing
     @Test("what was missed comes by recovery, and by history pages where it is too much")
     func missed() async throws {
         let hub = try TestHub()
-        try await hub.publish("order:1", numbers: 1...900)
-        try await hub.publish("order:2", numbers: 1...20)
+        try await hub.api.publish("order:1", numbers: 1...900)
+        try await hub.api.publish("order:2", numbers: 1...20)
         let live = try LiveConnection(port: hub.port, rooms: rooms("order:1", "order:2", start: .earliest))
         try await eventually("the events") {
             live.sink.events(0).count == 900 && live.sink.events(1).count == 20
         }
-        try await hub.publish("order:1", numbers: 901...910)
+        try await hub.api.publish("order:1", numbers: 901...910)
         try await eventually("the live events") { live.sink.events(0).count == 910 }
         #expect(offsets(live.sink.events(0)) == Array(1...910))
         #expect(live.sink.events(0).last?.hasPrefix("event") == true)
@@ -66,7 +66,7 @@ import Testing
         let hub = try TestHub()
         let first = try LiveConnection(port: hub.port, rooms: rooms("few:1"))
         try await eventually("the join") { first.sink.seen().count == 1 }
-        try await hub.publish("few:1", numbers: 1...5)
+        try await hub.api.publish("few:1", numbers: 1...5)
         try await eventually("the events") { first.sink.events().count == 5 }
         await first.stop()
         guard
@@ -74,7 +74,7 @@ import Testing
                 if case .event = $0 { true } else { false }
             })
         else { throw NotInTime(description: "no position") }
-        try await hub.publish("few:1", numbers: 6...30)
+        try await hub.api.publish("few:1", numbers: 6...30)
         let second = try LiveConnection(port: hub.port, rooms: rooms("few:1", start: .resume(position)))
         let epoch = position.epoch.string
         try await eventually("the events") { second.sink.events().count == 11 }
@@ -87,10 +87,10 @@ import Testing
         let hub = try TestHub()
         let live = try LiveConnection(port: hub.port, rooms: rooms("order:1"))
         try await eventually("the join") { live.sink.seen().count == 1 }
-        try await hub.publish("order:1", numbers: 1...3)
+        try await hub.api.publish("order:1", numbers: 1...3)
         try await eventually("the events") { live.sink.events().count == 3 }
         try hub.restart()
-        try await hub.publish("order:1", numbers: 1...2)
+        try await hub.api.publish("order:1", numbers: 1...2)
         try await eventually("the new stream") { live.sink.events().count == 6 }
         let gap = live.sink.events()[3]
         #expect(gap.hasPrefix("gap epoch_changed ") && gap.hasSuffix("/0"))
@@ -102,11 +102,11 @@ import Testing
     func largeRecovery() async throws {
         let hub = try TestHub()
         let text = String(repeating: "x", count: 100_000)
-        for n in 1...50 { try await hub.publish("order:1", [#"{"n":\#(n),"x":"\#(text)"}"#]) }
+        for n in 1...50 { try await hub.api.publish("order:1", [#"{"n":\#(n),"x":"\#(text)"}"#]) }
         let live = try LiveConnection(port: hub.port, rooms: rooms("order:1", start: .earliest))
         try await eventually(within: .seconds(30), "the events") { live.sink.events().count == 50 }
         #expect(offsets(live.sink.events()) == Array(1...50))
-        try await hub.publish("order:1", numbers: 51...51)
+        try await hub.api.publish("order:1", numbers: 51...51)
         try await eventually("the live event") { live.sink.events().count == 51 }
         #expect(live.sink.statuses.count { $0 == "connecting" } < 10)
     }
@@ -114,12 +114,12 @@ import Testing
     @Test("a room without history is live-only; one whose history may not be read says what it could not have")
     func lesserRooms() async throws {
         let hub = try TestHub()
-        try await hub.publish("sealed:1", numbers: 1...400)
+        try await hub.api.publish("sealed:1", numbers: 1...400)
         let specifications = rooms("live:1") + rooms("sealed:1", start: .earliest)
         let live = try LiveConnection(port: hub.port, rooms: specifications)
         try await eventually("the joins") { live.sink.seen(0).count == 1 && live.sink.seen(1).count == 2 }
-        try await hub.publish("live:1", numbers: 1...1)
-        try await hub.publish("sealed:1", numbers: 401...401)
+        try await hub.api.publish("live:1", numbers: 1...1)
+        try await hub.api.publish("sealed:1", numbers: 401...401)
         try await eventually("the events") { live.sink.seen(0).count == 2 && live.sink.seen(1).count == 3 }
         #expect(live.sink.seen(0) == ["joined live-only", "loose"])
         #expect(live.sink.seen(1)[1].hasPrefix("gap not_permitted"))
@@ -143,9 +143,9 @@ import Testing
         }
         try await eventually("the join") { live.sink.seen().count == 1 }
         live.sink.answer(.paused)
-        try await hub.publish("order:1", numbers: 1...1_000)
+        try await hub.api.publish("order:1", numbers: 1...1_000)
         try await eventually("the clean close") { live.sink.statuses.last == "held" }
-        try await hub.publish("order:1", numbers: 1_001...1_100)
+        try await hub.api.publish("order:1", numbers: 1_001...1_100)
         live.sink.answer(.open)
         live.connection.resumeIntake()
         try await eventually("the events") { live.sink.events().count == 1_100 }
@@ -168,7 +168,7 @@ import Testing
     @Test("a hundred rooms are all joined and all recovered")
     func manyRooms() async throws {
         let hub = try TestHub()
-        for room in 0..<100 { try await hub.publish("order:\(room)", numbers: 1...5) }
+        for room in 0..<100 { try await hub.api.publish("order:\(room)", numbers: 1...5) }
         let specifications = (0..<100).map { RoomSpecification(name: ByteString("order:\($0)"), start: .earliest) }
         let live = try LiveConnection(port: hub.port, rooms: specifications)
         try await eventually("the events") { (0..<100).allSatisfy { live.sink.events($0).count == 5 } }
@@ -183,7 +183,7 @@ import Testing
         let start = SystemClock.now
         let end = await live.stop()
         #expect(end - start < .milliseconds(900))
-        try await hub.publish("order:1", numbers: 1...1)
+        try await hub.api.publish("order:1", numbers: 1...1)
         #expect(live.sink.statuses.last == "stopped")
         #expect(live.sink.events() == [])
         #expect(await live.tally() == Tally())

@@ -78,7 +78,7 @@ package final class RawServer: Sendable {
 package final class RawConnection: Sendable {
     private let descriptor: Lock<Int32>
 
-    init(_ descriptor: Int32) {
+    package init(_ descriptor: Int32) {
         self.descriptor = Lock(descriptor)
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -130,6 +130,17 @@ package final class RawConnection: Sendable {
 
     @discardableResult
     package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+    /// Lets little wait in the kernel, so that a peer that reads slowly is felt.
+    package func shrinkBuffers() {
+        var size: Int32 = 8_192
+        setsockopt(descriptor.withLock { $0 }, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Says that nothing more comes; a read of another thread ends.
+    package func shutdown() {
+        _ = Glibc.shutdown(descriptor.withLock { $0 }, Int32(SHUT_RDWR))
+    }
 
     /// Ends the connection with a reset in place of a close.
     package func reset() {
