@@ -27,8 +27,8 @@ final class DispatcherCore {
     private var batch: [Message] = []
     private var settlements: [Settlement] = []
     private var strangers = 0
-    private var drained: (@Sendable () -> Void)?
-    private var drainTimer: TimerID?
+    /// Who waits for the end of the drain.
+    private var drained: [@Sendable () -> Void] = []
 
     init(
         transport: TransportLoop,
@@ -67,16 +67,16 @@ final class DispatcherCore {
     }
 
     func start() {
-        transport.loop.onWake { [unowned self] in takeInbox() }
-        transport.loop.onTurnEnd { [unowned self] in handOn() }
+        transport.loop.onWake { [weak self] in self?.takeInbox() }
+        transport.loop.onTurnEnd { [weak self] in self?.handOn() }
         takeInbox()
         for endpoint in endpoints { endpoint.pump() }
     }
 
     func drain(within limit: Duration, _ done: @escaping @Sendable () -> Void) {
         for endpoint in endpoints { endpoint.update { $0.drain() } }
-        drained = done
-        drainTimer = transport.loop.schedule(after: limit) { [unowned self] in finishDrain() }
+        drained.append(done)
+        transport.loop.schedule(after: limit) { [weak self] in self?.finishDrain() }
     }
 
     private func takeInbox() {
@@ -130,18 +130,18 @@ final class DispatcherCore {
             ports.settle(settlements)
             settlements.removeAll(keepingCapacity: true)
         }
-        if drained != nil, endpoints.allSatisfy({ $0.machine.inFlight == 0 }) { finishDrain() }
+        if !drained.isEmpty, endpoints.allSatisfy({ $0.machine.inFlight == 0 }) { finishDrain() }
     }
 
     private func finishDrain() {
-        guard let drained else { return }
-        self.drained = nil
-        if let drainTimer { transport.loop.cancel(drainTimer) }
+        guard !drained.isEmpty else { return }
         for endpoint in endpoints { endpoint.close() }
         if !settlements.isEmpty {
             ports.settle(settlements)
             settlements.removeAll(keepingCapacity: true)
         }
-        drained()
+        let waiting = drained
+        drained = []
+        for done in waiting { done() }
     }
 }

@@ -100,7 +100,7 @@ final class Endpoint: HTTPConnectionOwner {
         guard deadline < armed, !isClosed else { return }
         if let timer { transport.loop.cancel(timer) }
         armed = deadline
-        timer = transport.loop.schedule(at: deadline) { [unowned self] in expire() }
+        timer = transport.loop.schedule(at: deadline) { [weak self] in self?.expire() }
     }
 
     private func begin(_ attempt: EndpointStateMachine.Attempt, _ wallTime: Int64) {

@@ -90,6 +90,8 @@ struct EndpointStateMachine {
     /// A record was committed.
     mutating func admit(_ delivery: PendingDelivery) {
         let lane = lane(of: delivery.lane, delivery.room)
+        // Rows come in the order of their commit, each once.
+        guard delivery.row > lanes[lane].tail else { return }
         if lanes[lane].isBehind || !fits(delivery, lane) {
             lanes[lane].tail = max(lanes[lane].tail, delivery.row)
             want(lane)

@@ -173,9 +173,10 @@ final class HTTPConnection {
         switch state {
         case .closed, .connecting:
             break
-        case .idle:
+        case .idle(let stream):
             // Bytes that nobody asked for, or the end: either way this connection is of no more use.
-            close()
+            // With TLS it may be news of the protocol itself, which is no harm.
+            if !isEncrypted || !holdsNothing(stream) { close() }
         case .exchanging(let stream):
             do throws(TransportError) {
                 // What the peer says first: it may refuse a request before it has read it.

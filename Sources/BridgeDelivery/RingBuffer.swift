@@ -19,6 +19,8 @@ struct RingBuffer<Element> {
         let element = slots[head].take()
         head = (head + 1) & (slots.count - 1)
         count -= 1
+        // The memory of a burst goes when it is over; a few slots stay, for a queue that runs from hand to mouth.
+        if count == 0, slots.count > 16 { self = RingBuffer() }
         return element
     }
 
@@ -31,12 +33,12 @@ struct RingBuffer<Element> {
 
     /// The size is a power of two, so that positions wrap by a mask.
     private mutating func grow() {
+        let size = max(2, slots.count * 2)
         var larger: [Element?] = []
-        larger.reserveCapacity(max(4, slots.count * 2))
-        while let element = popFirst() { larger.append(element) }
+        larger.reserveCapacity(size)
+        for index in 0..<count { larger.append(slots[(head + index) & (slots.count - 1)].take()) }
+        while larger.count < size { larger.append(nil) }
         head = 0
-        count = larger.count
-        while larger.count < max(4, slots.count * 2) { larger.append(nil) }
         slots = larger
     }
 }

@@ -1,0 +1,55 @@
+import RoomsHTTP
+import RoomsRuntime
+import RoomsTransport
+import Testing
+
+@testable import BridgeDelivery
+
+@Suite struct ResponseClassifierTests {
+    @Test("every 2xx is a delivery, every other status makes the room wait", arguments: 0...999)
+    func judgesStatus(status: Int) {
+        switch ResponseClassifier.judge(.answered(status: status)) {
+        case .delivered:
+            #expect(200..<300 ~= status)
+        case .refused(let refusal):
+            #expect(!(200..<300 ~= status))
+            #expect(refusal.scope == .lane)
+            #expect(refusal.status == status)
+            #expect(refusal.reason == "it answered \(status)")
+        }
+    }
+
+    @Test(
+        "no connection makes the endpoint wait",
+        arguments: [
+            TransportError.Code.resolve, .refused, .unreachable, .noSuchSocket, .notPermitted, .tls, .proxy, .timedOut,
+            .exhausted, .closed, .invalidTarget,
+        ]
+    )
+    func judgesConnect(code: TransportError.Code) throws {
+        let failure = AttemptFailure(.connect(TransportError(code, "what happened")))
+        let refusal = try #require(refused(.failed(failure)))
+        #expect(refusal.scope == .endpoint)
+        #expect(refusal.status == nil)
+        #expect(refusal.reason == "what happened")
+    }
+
+    @Test(
+        "a request without a readable answer makes the room wait: it may have been the event's doing",
+        arguments: [
+            AttemptFailure.Cause.broken(TransportError(.closed, "reset")), .unreadable(ResponseError(code: .notHTTP)),
+            .unreadable(ResponseError(code: .closedBeforeAnswer)), .noAnswer,
+        ]
+    )
+    func judgesExchange(cause: AttemptFailure.Cause) throws {
+        let refusal = try #require(refused(.failed(AttemptFailure(cause))))
+        #expect(refusal.scope == .lane)
+        #expect(refusal.status == nil)
+        #expect(!refusal.reason.isEmpty)
+    }
+
+    private func refused(_ result: AttemptResult) -> Refusal? {
+        if case .refused(let refusal) = ResponseClassifier.judge(result) { return refusal }
+        return nil
+    }
+}
