@@ -234,5 +234,6 @@ final class Daemon {
         deliverLoop.loop.stop()
         deliverLoop.loop.join()
         logger.notice("stopped")
+        notifier.flush(within: .milliseconds(200))
     }
 }

@@ -1,62 +1,79 @@
+internal import CSystemd
 internal import Glibc
-package import RoomsRuntime
+internal import RoomsRuntime
 
 /// Tells the service manager how the service is doing; does nothing where there is none (no `NOTIFY_SOCKET`).
 ///
-/// The datagrams are those of `sd_notify(3)`, which cannot be used itself: it waits when the manager does not read. This
-/// never does: a message there is no room for is dropped, and the caller is told so.
-package struct ServiceNotifier: Sendable {
-    private let address: ByteString?
+/// `sd_notify` waits when the manager does not read, so it has a thread of its own here: a manager that hangs holds
+/// nothing else up, and of several status lines that wait only the last is sent.
+package final class ServiceNotifier: Sendable {
+    private struct Waiting: Sendable {
+        var states: [String] = []
+        var status: String?
+        var isSending = false
 
-    /// The manager of this process, by its environment.
+        var isEmpty: Bool { states.isEmpty && status == nil && !isSending }
+    }
+
+    private let waiting = Lock(Waiting())
+    private let loop: EventLoop?
+
+    /// The manager of this process, by its environment; starts the thread if there is one.
     package init() {
-        self.init(address: getenv("NOTIFY_SOCKET").map { ByteString(String(cString: $0)) })
+        guard let address = getenv("NOTIFY_SOCKET"), address[0] != 0 else {
+            loop = nil
+            return
+        }
+        let loop = EventLoop(name: "notify")
+        self.loop = loop
+        // The thread may be stuck in the manager's socket when the process ends: it holds only what it needs.
+        let waiting = waiting
+        loop.onWake { Self.send(waiting) }
+        loop.start()
     }
 
-    /// `address` as in `NOTIFY_SOCKET`: a path, or an abstract name behind `@`.
-    package init(address: ByteString?) {
-        self.address = address.flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    package var isSupervised: Bool { address != nil }
+    package var isSupervised: Bool { loop != nil }
 
     /// The service is up: what waits for it may start.
-    @discardableResult
-    package func ready(status: String) -> Bool { send("READY=1\nSTATUS=\(line(status))") }
+    package func ready(status: String) { put(state: "READY=1", status) }
 
     /// The end has begun.
-    @discardableResult
-    package func stopping(status: String) -> Bool { send("STOPPING=1\nSTATUS=\(line(status))") }
+    package func stopping(status: String) { put(state: "STOPPING=1", status) }
 
     /// One line for `systemctl status`.
-    @discardableResult
-    package func status(_ text: String) -> Bool { send("STATUS=\(line(text))") }
+    package func status(_ text: String) { put(state: nil, text) }
 
-    /// Foreign text must not begin a line of its own: it would be taken for a message of ours.
-    private func line(_ text: String) -> String { ByteString(text).description }
+    /// Waits until everything is sent, but not longer than `limit`.
+    package func flush(within limit: Duration) {
+        let deadline = SystemClock.now + limit
+        while !waiting.withLock({ $0.isEmpty }), SystemClock.now < deadline { poll(nil, 0, 1) }
+    }
 
-    private func send(_ message: String) -> Bool {
-        guard let address else { return false }
-        var peer = sockaddr_un()
-        guard address.count < MemoryLayout.size(ofValue: peer.sun_path) else { return false }
-        peer.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &peer.sun_path) { $0.copyBytes(from: address.bytes) }
-        var length = MemoryLayout<sa_family_t>.size + address.count
-        if address.bytes.first == UInt8(ascii: "@") {
-            // An abstract name begins with a zero and is as long as the length says.
-            peer.sun_path.0 = 0
-        } else {
-            length += 1
-        }
-        let kind = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_UNIX, kind, 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        let sent = withUnsafePointer(to: &peer) { peer in
-            peer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, message, message.utf8.count, CInt(MSG_NOSIGNAL), $0, socklen_t(length))
+    private func put(state: String?, _ status: String) {
+        guard let loop else { return }
+        // Foreign text must not begin a line of its own: it would be taken for a message of ours.
+        let line = "STATUS=\(ByteString(status).description)"
+        waiting.withLock { waiting in
+            if let state {
+                waiting.states.append("\(state)\n\(line)")
+                waiting.status = nil
+            } else {
+                waiting.status = line
             }
         }
-        return sent == message.utf8.count
+        loop.wake()
+    }
+
+    private static func send(_ waiting: Lock<Waiting>) {
+        while true {
+            let messages = waiting.withLock { waiting in
+                let messages = waiting.states + (waiting.status.map { [$0] } ?? [])
+                waiting = Waiting()
+                waiting.isSending = !messages.isEmpty
+                return messages
+            }
+            guard !messages.isEmpty else { return }
+            for message in messages { sd_notify(0, message) }
+        }
     }
 }

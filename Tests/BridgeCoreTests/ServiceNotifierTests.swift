@@ -4,49 +4,69 @@ import Foundation
 import RoomsRuntime
 import Testing
 
+/// Each test is a process of its own: the manager is found by the environment.
 @Suite struct ServiceNotifierTests {
-    @Test func `the messages reach the manager's socket as sd_notify writes them`() throws {
-        let folder = try TemporaryDirectory()
-        let manager = try ManagerSocket(folder.file("notify"))
-        let notifier = ServiceNotifier(address: ByteString(folder.file("notify")))
-        #expect(notifier.isSupervised)
-        #expect(notifier.ready(status: "2 of 3 rooms joined"))
-        #expect(notifier.status("3 of 3 rooms joined"))
-        #expect(notifier.stopping(status: "finishing"))
-        #expect(manager.next() == "READY=1\nSTATUS=2 of 3 rooms joined")
-        #expect(manager.next() == "STATUS=3 of 3 rooms joined")
-        #expect(manager.next() == "STOPPING=1\nSTATUS=finishing")
-        #expect(manager.next() == nil)
+    @Test func `the messages reach the manager's socket in order`() async {
+        await #expect(processExitsWith: .success) {
+            let manager = try ManagerSocket.ofThisProcess()
+            let notifier = ServiceNotifier()
+            #expect(notifier.isSupervised)
+            notifier.ready(status: "2 of 3 rooms joined")
+            notifier.flush(within: .seconds(5))
+            notifier.status("3 of 3 rooms joined")
+            notifier.flush(within: .seconds(5))
+            notifier.stopping(status: "finishing")
+            notifier.flush(within: .seconds(5))
+            #expect(manager.next() == "READY=1\nSTATUS=2 of 3 rooms joined")
+            #expect(manager.next() == "STATUS=3 of 3 rooms joined")
+            #expect(manager.next() == "STOPPING=1\nSTATUS=finishing")
+            #expect(manager.next() == nil)
+            exit(0)
+        }
     }
 
-    @Test func `an abstract socket is reached by its name behind an at sign`() throws {
-        let name = "@roombridge-test-\(UUID().uuidString)"
-        let manager = try ManagerSocket(name)
-        #expect(ServiceNotifier(address: ByteString(name)).status("hello"))
-        #expect(manager.next() == "STATUS=hello")
+    @Test func `foreign text cannot forge a message`() async {
+        await #expect(processExitsWith: .success) {
+            let manager = try ManagerSocket.ofThisProcess()
+            let notifier = ServiceNotifier()
+            notifier.status("room \"x\nREADY=1\"")
+            notifier.flush(within: .seconds(5))
+            #expect(manager.next() == "STATUS=room \"x\\xaREADY=1\"")
+            exit(0)
+        }
     }
 
-    @Test func `foreign text cannot forge a message`() throws {
-        let folder = try TemporaryDirectory()
-        let manager = try ManagerSocket(folder.file("notify"))
-        ServiceNotifier(address: ByteString(folder.file("notify"))).status("room \"x\nREADY=1\"")
-        #expect(manager.next() == "STATUS=room \"x\\xaREADY=1\"")
+    @Test func `without a manager nothing is sent and nothing fails`() async {
+        await #expect(processExitsWith: .success) {
+            unsetenv("NOTIFY_SOCKET")
+            let notifier = ServiceNotifier()
+            #expect(!notifier.isSupervised)
+            notifier.ready(status: "x")
+            notifier.flush(within: .seconds(5))
+            setenv("NOTIFY_SOCKET", "/nonexistent/notify", 1)
+            let lost = ServiceNotifier()
+            lost.ready(status: "x")
+            lost.flush(within: .seconds(5))
+            exit(0)
+        }
     }
 
-    @Test(arguments: [nil, "", "/nonexistent/notify", "/" + String(repeating: "n", count: 200)] as [String?])
-    func `without a manager nothing is sent and nothing fails`(_ address: String?) {
-        #expect(!ServiceNotifier(address: address.map { ByteString($0) }).ready(status: "x"))
-    }
-
-    @Test func `a manager that does not read does not hold anything up`() throws {
-        let folder = try TemporaryDirectory()
-        let manager = try ManagerSocket(folder.file("notify"))
-        let notifier = ServiceNotifier(address: ByteString(folder.file("notify")))
-        // The queue of a datagram socket holds a few hundred messages at most.
-        let sent = (0..<10_000).prefix { _ in notifier.status("on and on") }.count
-        #expect(sent < 10_000)
-        #expect(manager.next() == "STATUS=on and on")
-        #expect(notifier.status("there is room again"))
+    @Test func `a manager that does not read holds nothing up, and then hears the last status`() async {
+        await #expect(processExitsWith: .success) {
+            let manager = try ManagerSocket.ofThisProcess()
+            let notifier = ServiceNotifier()
+            // The queue of a datagram socket holds a few hundred messages at most.
+            for number in 1...10_000 { notifier.status("number \(number)") }
+            let started = ContinuousClock.now
+            notifier.flush(within: .milliseconds(50))
+            #expect(ContinuousClock.now - started < .seconds(10))
+            var last: String?
+            while last != "STATUS=number 10000" {
+                manager.waitUntilReadable()
+                last = manager.next()
+            }
+            exit(0)
+        }
     }
 }
 
@@ -68,6 +88,18 @@ private final class ManagerSocket {
     }
 
     deinit { close(descriptor) }
+
+    /// Binds a name of its own and puts it into the environment.
+    static func ofThisProcess() throws -> ManagerSocket {
+        let name = "@roombridge-test-\(UUID().uuidString)"
+        setenv("NOTIFY_SOCKET", name, 1)
+        return try ManagerSocket(name)
+    }
+
+    func waitUntilReadable() {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&wanted, 1, 10_000)
+    }
 
     func next() -> String? {
         var buffer = [UInt8](repeating: 0, count: 4_096)
