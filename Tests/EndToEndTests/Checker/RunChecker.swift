@@ -79,7 +79,9 @@ struct RunChecker {
     /// A kill between both receptions found the first one in flight, or answered too recently to be on disk.
     private func isExcused(_ first: Reception, again second: Reception) -> Bool {
         guard let accepted = first.accepted else { return true }
-        return log.kills.contains { $0 <= second.arrived && first.arrived <= $0 && accepted + Self.window >= $0 }
+        return log.kills.contains { kill in
+            first.arrived <= kill.restarted && kill.restarted <= second.arrived && kill.killed <= accepted + Self.window
+        }
     }
 
     private mutating func checkIdentities(_ receptions: [Reception]) {

@@ -65,7 +65,7 @@ internal import Testing
         var run = SampleRun()
         let first = run.log.receptions[run.index(room: "b", offset: 6)]
         let kill = try #require(first.answered) + .milliseconds(age)
-        run.log.kills = [kill]
+        run.log.kills = [Kill(killed: kill, restarted: kill + .milliseconds(50))]
         run.append(first, at: kill + .milliseconds(100))
         let report = RunChecker.check(run.log)
         #expect(report.repeated == 1)
@@ -77,9 +77,20 @@ internal import Testing
         let index = run.index(room: "b", offset: 6)
         let kill = run.log.receptions[index].arrived + .milliseconds(1)
         run.log.receptions[index].answered = kill + .seconds(1)
-        run.log.kills = [kill]
+        run.log.kills = [Kill(killed: kill, restarted: kill + .milliseconds(50))]
         run.append(run.log.receptions[index], at: kill + .seconds(2))
         #expect(RunChecker.check(run.log).faults.isEmpty)
+    }
+
+    @Test func `allows a duplicate of what was on its way at a kill and arrived after it`() throws {
+        var run = SampleRun()
+        let first = run.log.receptions[run.index(room: "b", offset: 6)]
+        let kill = Instant(nanoseconds: first.arrived.nanoseconds - 1_000_000)
+        run.log.kills = [Kill(killed: kill, restarted: kill + .milliseconds(50))]
+        run.append(first, at: kill + .milliseconds(100))
+        #expect(RunChecker.check(run.log).faults.isEmpty)
+        run.log.kills[0].restarted = kill
+        #expect(RunChecker.check(run.log).faults == [.duplicated(run.key("b", 6))])
     }
 
     @Test func `names a duplicate without any kill`() {
@@ -147,7 +158,7 @@ internal import Testing
         var run = SampleRun()
         var again = run.log.receptions[run.index(room: "b", offset: 6)]
         let kill = try #require(again.answered) + .milliseconds(1)
-        run.log.kills = [kill]
+        run.log.kills = [Kill(killed: kill, restarted: kill + .milliseconds(50))]
         again.id = "rb_other"
         run.append(again, at: kill + .seconds(1))
         #expect(RunChecker.check(run.log).faults == [.identity(run.key("b", 6))])

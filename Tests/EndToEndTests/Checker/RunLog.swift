@@ -51,13 +51,20 @@ struct Reception: Sendable {
     var accepted: Instant? { isAccepted ? answered : nil }
 }
 
+/// One end of the bridge.
+struct Kill: Sendable {
+    /// After the signal was sent.
+    var killed: Instant
+    /// Before the next life began: what arrived until then was on its way when the signal came.
+    var restarted: Instant
+}
+
 /// Everything that is known about a run, from outside the bridge.
 struct RunLog: Sendable {
     var published: [Published] = []
     var uncertain: Set<Uncertain> = []
     var receptions: [Reception] = []
-    /// Each taken after the signal was sent.
-    var kills: [Instant] = []
+    var kills: [Kill] = []
     /// A server that keeps its streams over restarts, or was never restarted, gives no reason for a gap.
     var allowsGaps = false
 }

@@ -34,7 +34,7 @@ final class BridgeProcess {
     func start(within limit: Duration = .seconds(10)) async throws {
         notifications.clear()
         let child = try launch()
-        try await eventually(within: limit, "READY of the bridge") {
+        try await BridgeTestSupport.eventually(within: limit, "READY of the bridge") {
             if let exit = child.exit {
                 throw ChildProcess.Failure("the bridge ended with \(exit):\n\(child.output)")
             }
@@ -42,12 +42,18 @@ final class BridgeProcess {
         }
     }
 
+    /// `asNobody`: as a user who owns nothing, since root may write everywhere.
     @discardableResult
-    func launch() throws -> ChildProcess {
+    func launch(asNobody: Bool = false) throws -> ChildProcess {
         lives += 1
+        let command = [
+            Programs.bridge, "run", "--config", folder.file("config.json"), "--state-dir", stateDirectory,
+        ]
+        let prefix = asNobody ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        let words = prefix + command
         let child = try ChildProcess(
-            Programs.bridge,
-            ["run", "--config", folder.file("config.json"), "--state-dir", stateDirectory],
+            words[0],
+            Array(words.dropFirst()),
             environment: environment,
             output: folder.file("log.\(lives)")
         )
@@ -69,6 +75,13 @@ final class BridgeProcess {
         try await child?.stop(within: limit)
     }
 
+    /// What its present life holds in memory.
+    func residentBytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(child?.pid ?? 0)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    }
+
     func received(_ notification: String) -> Bool { notifications.received(notification) }
 
     /// What its present life printed.
@@ -79,10 +92,24 @@ final class BridgeProcess {
         return try await child.line(containing: text, within: limit)
     }
 
+    /// Waits as `eventually` does; when it is not in time, the error has the journal.
+    func eventually(
+        within limit: Duration = .seconds(10),
+        _ what: String,
+        isolation: isolated (any Actor)? = #isolation,
+        _ condition: () async throws -> Bool
+    ) async throws {
+        do {
+            try await BridgeTestSupport.eventually(within: limit, what, condition)
+        } catch let error as NotInTime {
+            throw ChildProcess.Failure("\(error); the bridge said:\n\(log)")
+        }
+    }
+
     /// Waits until the journal says so for each room.
     func joined(_ rooms: [String], within limit: Duration = .seconds(10)) async throws {
         for room in rooms {
-            try await eventually(within: limit, "\(room) joined; the bridge said:\n\(log)") {
+            try await eventually(within: limit, "\(room) joined") {
                 log.split(separator: "\n").contains { $0.contains("joined") && $0.contains(room) }
             }
         }

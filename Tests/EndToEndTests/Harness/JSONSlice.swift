@@ -35,15 +35,26 @@ struct JSONSlice: Sendable {
     }
 
     subscript(key: String) -> JSONSlice? {
+        member(key).map { JSONSlice(text, $0.value) }
+    }
+
+    /// What stands between the colon behind the key and the comma or bracket behind the value, white space and all.
+    func verbatim(_ key: String) -> [UInt8]? {
+        member(key).map { [UInt8](text[$0.around]) }
+    }
+
+    private func member(_ key: String) -> (value: Range<Int>, around: Range<Int>)? {
         guard !range.isEmpty, text[range.lowerBound] == UInt8(ascii: "{") else { return nil }
         var index = Self.skipSpace(text, range.lowerBound + 1)
         while index < range.upperBound, text[index] == UInt8(ascii: "\"") {
             let end = Self.skipValue(text, index)
             let isWanted = text[(index + 1)..<(end - 1)].elementsEqual(key.utf8)
-            index = Self.skipSpace(text, Self.skipSpace(text, end) + 1)
-            let valueEnd = Self.skipValue(text, index)
-            if isWanted { return JSONSlice(text, index..<valueEnd) }
-            index = Self.skipSpace(text, Self.skipSpace(text, valueEnd) + 1)
+            let behindColon = Self.skipSpace(text, end) + 1
+            let start = Self.skipSpace(text, behindColon)
+            let valueEnd = Self.skipValue(text, start)
+            let next = Self.skipSpace(text, valueEnd)
+            if isWanted { return (start..<valueEnd, behindColon..<next) }
+            index = Self.skipSpace(text, next + 1)
         }
         return nil
     }

@@ -49,9 +49,6 @@ final class LoadPublisher: Sendable {
         loop.post { for line in lines.value { line.go() } }
     }
 
-    /// How many publications were answered or given up.
-    var settled: Int { state.withLock { $0.begun - $0.inFlight } }
-
     /// Waits until everything released so far was answered or given up.
     func finish(within limit: Duration = .seconds(30)) async throws {
         try await eventually(within: limit, "the end of publishing") {

@@ -47,6 +47,8 @@ final class LoopSocket {
         guard isOpen else { return }
         isOpen = false
         loop.unwatch(descriptor)
+        // A child that is just being spawned holds copies of all descriptors until it executes its program.
+        shutdown(descriptor, CInt(SHUT_RDWR))
         Glibc.close(descriptor)
         onInput = nil
         onEnd = nil
@@ -106,16 +108,10 @@ final class LoopListener {
     private let loop: EventLoop
     private let descriptor: CInt
 
-    /// Nil when the address cannot be had.
-    init?(_ address: SocketAddress, on loop: EventLoop, _ accepted: @escaping (LoopSocket) -> Void) {
+    /// Takes over a descriptor that listens.
+    init(_ descriptor: CInt, on loop: EventLoop, _ accepted: @escaping (LoopSocket) -> Void) {
         self.loop = loop
-        descriptor = address.makeSocket()
-        if case .unix(let path) = address { unlink(path) }
-        guard address.bind(descriptor), listen(descriptor, 128) == 0 else {
-            Glibc.close(descriptor)
-            return nil
-        }
-        if case .unix(let path) = address { chmod(path, 0o666) }
+        self.descriptor = descriptor
         loop.watch(descriptor, for: .readable) { [descriptor] _ in
             while true {
                 let flags = CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
@@ -128,6 +124,7 @@ final class LoopListener {
 
     func close() {
         loop.unwatch(descriptor)
+        shutdown(descriptor, CInt(SHUT_RDWR))
         Glibc.close(descriptor)
     }
 }

@@ -40,8 +40,8 @@ final class HubProcess: RealtimeServer {
             """
             {
               "listen": ["127.0.0.1:\(held.number)"],
-              "api_key": "\(RealtimeServers.apiKey)",
-              "token_secret": "\(RealtimeServers.tokenSecret)",
+              "api_key": { "env": "HUB_API_KEY" },
+              "token_secret": { "env": "HUB_TOKEN_SECRET" },
               "rooms": [
                 { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
                 { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
@@ -60,7 +60,9 @@ final class HubProcess: RealtimeServer {
         child = try ChildProcess(
             Programs.hub,
             ["--config", folder.file("hub.json")],
-            environment: Programs.quiet,
+            environment: Programs.quiet.merging([
+                "HUB_API_KEY": RealtimeServers.apiKey, "HUB_TOKEN_SECRET": RealtimeServers.tokenSecret,
+            ]) { $1 },
             output: folder.file("log")
         )
         try await TestHTTP.waitForAnswer(port: port, child)

@@ -36,9 +36,12 @@ final class RecordingReceiver: Sendable {
         address = path.map { .unix(path: $0) } ?? .loopback(port: held?.number ?? 0)
         loop = EventLoop(name: "test-receiver")
         log = ReceiverLog()
-        server = LoopBound(ReceiverServer(address: address, loop: loop, log: log), on: loop)
+        server = LoopBound(ReceiverServer(loop: loop, log: log), on: loop)
         loop.start()
-        listen()
+        // Listening when this returns; accepting as soon as the loop gets to it.
+        let server = server
+        let descriptor = address.listen()
+        loop.post { server.value.listen(descriptor) }
     }
 
     deinit {
@@ -67,7 +70,8 @@ final class RecordingReceiver: Sendable {
 
     func listen() {
         let server = server
-        loop.post { server.value.listen() }
+        let address = address
+        loop.post { if !server.value.isListening { server.value.listen(address.listen()) } }
     }
 
     /// Keeps back the answers of the next requests.
@@ -125,21 +129,21 @@ private final class ReceiverServer {
         }
     }
 
-    private let address: SocketAddress
     private let loop: EventLoop
     private let log: ReceiverLog
     private var listener: LoopListener?
     private var connections: [Int: Connection] = [:]
 
-    init(address: SocketAddress, loop: EventLoop, log: ReceiverLog) {
-        self.address = address
+    init(loop: EventLoop, log: ReceiverLog) {
         self.loop = loop
         self.log = log
     }
 
-    func listen() {
-        guard listener == nil else { return }
-        listener = LoopListener(address, on: loop) { [unowned self] socket in accept(socket) }
+    var isListening: Bool { listener != nil }
+
+    func listen(_ descriptor: CInt) {
+        guard descriptor >= 0 else { return }
+        listener = LoopListener(descriptor, on: loop) { [unowned self] socket in accept(socket) }
     }
 
     func refuse() {
@@ -256,7 +260,7 @@ extension Reception {
 /// What was published, as the `data` member of a `standard` body holds it.
 enum EventData {
     static func bytes(in data: JSONSlice) -> [UInt8]? {
-        if let plain = data["data"] { return plain.raw }
+        if let plain = data.verbatim("data") { return plain }
         guard let text = data["data_base64"]?.string else { return nil }
         return Base64.decode(text.bytes)
     }

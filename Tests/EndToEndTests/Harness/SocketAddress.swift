@@ -26,6 +26,18 @@ enum SocketAddress: Hashable, Sendable {
         withAddress { Glibc.bind(descriptor, $0, $1) == 0 }
     }
 
+    /// A descriptor that accepts connections, or -1.
+    func listen() -> CInt {
+        let descriptor = makeSocket()
+        if case .unix(let path) = self { unlink(path) }
+        guard bind(descriptor), Glibc.listen(descriptor, 128) == 0 else {
+            close(descriptor)
+            return -1
+        }
+        if case .unix(let path) = self { chmod(path, 0o666) }
+        return descriptor
+    }
+
     /// True also while the connection is still being made.
     func connect(_ descriptor: CInt) -> Bool {
         withAddress { Glibc.connect(descriptor, $0, $1) == 0 || errno == EINPROGRESS }
