@@ -1,0 +1,90 @@
+internal import BridgeTestSupport
+internal import RoomsRuntime
+internal import Testing
+
+extension EndToEnd {
+    /// What a service manager sees.
+    @Suite(.timeLimit(.minutes(1))) struct ServiceTests {
+        @Test func `SIGTERM finishes what is in flight, says STOPPING and exits with 0`() async throws {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            let bridge = try await Self.joined(server, receiver)
+            receiver.holdNext(1)
+            server.publish(Array("1".utf8), to: "shop")
+            server.publish(Array("2".utf8), to: "shop")
+            try await bridge.eventually("a delivery in flight") { receiver.heldCount == 1 }
+            let start = SystemClock.now
+            let child = try #require(bridge.child)
+            child.signal(15)
+            try await bridge.eventually("STOPPING") { bridge.received("STOPPING=1") }
+            try await bridge.eventually("the end of the connection") { server.openConnections == 0 }
+            #expect(child.exit == nil)
+            receiver.release()
+            let exit = try await child.wait()
+            #expect(exit == .status(0), "\(bridge.log)")
+            #expect(SystemClock.now - start < .seconds(6))
+            // Nothing new was begun, and what was finished is not repeated.
+            #expect(receiver.count == 1, "\(receiver.requests.map { ($0.message.headers, $0.status) }) \(bridge.log)")
+            try await bridge.start()
+            try await bridge.eventually("the second event") { receiver.acceptedCount == 2 }
+            #expect(receiver.requests.map { $0["roombridge-offset"] } == ["1", "2"])
+            #expect(bridge.received("READY=1"))
+            _ = try await bridge.terminate()
+        }
+
+        @Test func `SIGTERM waits at most 5 seconds for a delivery`() async throws {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            let bridge = try await Self.joined(server, receiver)
+            receiver.behave(.hang)
+            server.publish(Array("1".utf8), to: "shop")
+            try await bridge.eventually("a delivery in flight") { receiver.count == 1 }
+            let start = SystemClock.now
+            let exit = try await bridge.terminate()
+            #expect(exit == .status(0), "\(bridge.log)")
+            let time = SystemClock.now - start
+            #expect(time > .seconds(3) && time < .seconds(6), "it took \(time)")
+        }
+
+        @Test func `SIGTERM right after the start is a clean end`() async throws {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            let bridge = try Self.bridge(server, receiver)
+            let child = try bridge.launch()
+            child.signal(15)
+            let exit = try await child.wait()
+            // Before `main` has its handler the signal ends the process itself.
+            #expect(exit == .status(0) || exit == .signal(15), "\(bridge.log)")
+            try await bridge.start()
+            #expect(try await bridge.terminate() == .status(0))
+        }
+
+        @Test func `secrets are in no output`() async throws {
+            let server = try ScriptedServer(.close(3500, "invalid token"))
+            let receiver = try RecordingReceiver()
+            let bridge = try Self.bridge(server, receiver)
+            try await bridge.start()
+            _ = try await bridge.line(containing: "3500")
+            _ = try await bridge.terminate()
+            #expect(!bridge.log.contains(RealtimeServers.tokenSecret))
+            #expect(!bridge.log.contains(BridgeProcess.signingSecret.dropFirst(6)))
+            #expect(!bridge.log.contains("eyJ"), "a token is in the journal")
+        }
+
+        private static func bridge(_ server: ScriptedServer, _ receiver: RecordingReceiver) throws -> BridgeProcess {
+            var setup = BridgeSetup(url: server.url)
+            setup.add(endpoint: "test", for: receiver.address, rooms: ["shop"])
+            return try BridgeProcess(setup)
+        }
+
+        private static func joined(
+            _ server: ScriptedServer,
+            _ receiver: RecordingReceiver
+        ) async throws -> BridgeProcess {
+            let bridge = try Self.bridge(server, receiver)
+            try await bridge.start()
+            try await bridge.eventually("the room joined") { server.hasJoined("shop") }
+            return bridge
+        }
+    }
+}
