@@ -210,12 +210,12 @@ final class Daemon {
         }
         isStopping = true
         logger.notice("stopping", LogField(.code, signal))
-        notifier.stopping(status: "finishing deliveries that are in flight")
         awaited = connections.count + 1
         let daemon = LoopBound(self, on: main)
         let isDone: @Sendable () -> Void = { daemon.loop.post { daemon.value.partIsDone() } }
         for connection in connections { connection.stop(isDone) }
         dispatcher.drain(within: Self.drainLimit, isDone)
+        notifier.stopping(status: "finishing deliveries that are in flight")
         main.schedule(after: Self.drainLimit + .milliseconds(200)) { [unowned self] in main.stop() }
     }
 
