@@ -23,3 +23,7 @@ static inline int shim_mhd_poller(struct MHD_Daemon *_Nonnull daemon) {
 static inline int shim_mhd_close_upgraded(struct MHD_UpgradeResponseHandle *_Nonnull handle) {
     return MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE) == MHD_YES;
 }
+static inline unsigned int shim_mhd_connections(struct MHD_Daemon *_Nonnull daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
+}

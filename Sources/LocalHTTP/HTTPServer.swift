@@ -22,6 +22,7 @@ package final class HTTPServer {
     private var poller: CInt = -1
     private var isDriving = false
     private var timer: (id: TimerID, deadline: Instant)?
+    private var isCleanupDue = false
     private var upgraded: [ObjectIdentifier: UpgradedSocket] = [:]
 
     package init(
@@ -75,6 +76,12 @@ package final class HTTPServer {
         MHD_stop_daemon(daemon)
     }
 
+    /// Connections that hold a descriptor, upgraded ones too.
+    package var connectionCount: Int {
+        loop.preconditionOnLoop()
+        return daemon.map { Int(shim_mhd_connections($0)) } ?? 0
+    }
+
     /// Lets the library work until it has nothing left to do now, and comes back when its next time-out is due.
     private func drive() {
         guard !isDriving, let daemon else { return }
@@ -110,8 +117,15 @@ package final class HTTPServer {
         exchange.upgraded(socket)
     }
 
+    /// The library gives the descriptor back only when it runs again, and nothing else makes it run.
     func upgradedClosed(_ socket: UpgradedSocket) {
         upgraded[ObjectIdentifier(socket)] = nil
+        guard !isCleanupDue else { return }
+        isCleanupDue = true
+        loop.schedule(at: loop.now) { [weak self] in
+            self?.isCleanupDue = false
+            self?.drive()
+        }
     }
 }
 
