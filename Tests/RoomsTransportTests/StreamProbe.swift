@@ -9,7 +9,10 @@ final class TestTransport: Sendable {
 
     init() { loop.start() }
 
-    deinit { loop.stop() }
+    deinit {
+        loop.stop()
+        if !loop.isOnLoop { loop.join() }
+    }
 
     /// Connects and gives the open stream, watched for what can be read.
     func connect(

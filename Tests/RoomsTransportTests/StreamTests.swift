@@ -128,7 +128,7 @@ import Testing
         let target = StreamTarget(host: "127.0.0.1", port: server.port, security: .tls(TLSSettings()))
         let pending = try await client.loop.run {
             LoopBound(
-                transport.connect(target, timeout: .seconds(5)) { _ in reports.withLock { $0 += 1 } },
+                transport.connect(target, timeout: .seconds(60)) { _ in reports.withLock { $0 += 1 } },
                 on: transport.loop
             )
         }

@@ -19,6 +19,7 @@ import Testing
         }
         let probe = try await SocketProbe(client, url(server, "/a%20b/connection?format=x&y=%2F"))
         try await probe.opened()
+        try await eventually { head.withLock { !$0.isEmpty } }
         let lines = head.withLock { $0 }.split(separator: "\r\n").map(String.init)
         #expect(lines.first == "GET /a%20b/connection?format=x&y=%2F HTTP/1.1")
         #expect(lines.contains("host: 127.0.0.1:\(server.port)"))
@@ -40,7 +41,7 @@ import Testing
         options.headers = [WebSocketOptions.Header(name: "Origin", value: Secret("https://example.org"))]
         let probe = try await SocketProbe(client, url(server), options)
         try await probe.opened()
-        #expect(head.withLock { $0 }.contains("Origin: https://example.org\r\n"))
+        try await eventually { head.withLock { $0 }.contains("Origin: https://example.org\r\n") }
         for name in ["Host", "sec-websocket-key", "a b", ""] {
             options.headers = [WebSocketOptions.Header(name: ByteString(name), value: Secret("x"))]
             #expect(try await SocketProbe(client, url(server), options).failure()?.code == .invalidTarget)
@@ -258,7 +259,7 @@ import Testing
             socket.close(code: 4_001)
         }
         #expect(try await probe.ended() == .closed(code: 4_000, reason: "done"))
-        #expect(heard.withLock { $0 } == .close(4_000, "done"))
+        try await eventually { heard.withLock { $0 } == .close(4_000, "done") }
     }
 
     @Test("A server that does not answer our close is left after the limit")
@@ -337,6 +338,7 @@ import Testing
         }
         let probe = try await SocketProbe(client, url(server))
         _ = try await probe.ended()
+        try await eventually { answer.withLock { $0.count } == 8 }
         let bytes = answer.withLock { $0 }
         #expect(bytes.prefix(2) == [0x8a, 0x82])
         #expect(zip(bytes.dropFirst(6), bytes.dropFirst(2)).map { $0 ^ $1 } == [7, 8])

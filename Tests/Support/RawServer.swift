@@ -74,13 +74,13 @@ package final class RawServer: Sendable {
     }
 }
 
-/// One connection of a `RawServer`; reads give up after 20 s.
+/// One connection of a `RawServer`; reads give up after 60 s.
 package final class RawConnection: Sendable {
     private let descriptor: Lock<Int32>
 
     package init(_ descriptor: Int32) {
         self.descriptor = Lock(descriptor)
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
