@@ -130,6 +130,29 @@ private struct Script: Sendable {
         #expect(live.sink.statuses.contains("waiting 0"))
     }
 
+    @Test("C11: each ping is answered with one pong, and nothing else is said")
+    func pings() async throws {
+        let answers = Lock<[[UInt8]]>([])
+        let server = try Script.server { script in
+            _ = script.hear()
+            script.say(Reply(id: 1, .connect(.plain)))
+            _ = script.hear()
+            for _ in 0..<3 {
+                script.say(.ping)
+                let frame = script.connection.read(exactly: 7)
+                answers.withLock { $0.append(frame) }
+            }
+            script.listen()
+        }
+        let live = try connect(server)
+        try await eventually("three pongs") { answers.withLock { $0.count } == 3 }
+        for frame in answers.withLock({ $0 }) {
+            // A binary frame of one masked byte, which is 0.
+            #expect(frame.count == 7 && frame.prefix(2) == [0x82, 0x81] && frame[2] == frame[6])
+        }
+        #expect(live.sink.statuses == ["connecting", "connected"])
+    }
+
     @Test("C05: 5 MiB in one message are fine; what is over the limit ends the connection")
     func largeMessages() async throws {
         let publication = Publication(data: Payload([UInt8](repeating: 0x20, count: 5 << 20)), offset: 1)

@@ -152,19 +152,6 @@ import Testing
         #expect(offsets(live.sink.events()) == Array(1...1_100))
     }
 
-    @Test("pings are answered and the connection stays")
-    func pings() async throws {
-        let hub = try TestHub {
-            $0.session.pingInterval = .milliseconds(100)
-            $0.session.pongTimeout = .milliseconds(80)
-        }
-        let live = try LiveConnection(port: hub.port, rooms: rooms("order:1"))
-        try await eventually("the join") { live.sink.seen().count == 1 }
-        let end = SystemClock.now + .milliseconds(600)
-        try await eventually("some pings") { SystemClock.now >= end }
-        #expect(live.sink.statuses == ["connecting", "connected"])
-    }
-
     @Test("a hundred rooms are all joined and all recovered")
     func manyRooms() async throws {
         let hub = try TestHub()
