@@ -47,9 +47,11 @@ final class WebhookID {
     }
 
     private func begin(_ room: RoomKey, _ epoch: ByteString) {
-        for part in [room.server, room.room, epoch] {
-            scratch.append(contentsOf: part.bytes)
-            scratch.append(0)
-        }
+        scratch.append(contentsOf: room.server.bytes)
+        scratch.append(0)
+        scratch.append(contentsOf: room.room.bytes)
+        scratch.append(0)
+        scratch.append(contentsOf: epoch.bytes)
+        scratch.append(0)
     }
 }

@@ -44,31 +44,20 @@ package struct ResponseDecoder {
     /// Whether any byte of the answer has come.
     package private(set) var hasBegun = false
 
+    // Stored, not computed: their readers in other modules would copy the whole decoder for each.
+    package private(set) var state = State.head
+    /// The final answer's status, once its head is complete.
+    package private(set) var status: Int?
+    /// Whether the connection may carry another request.
+    package private(set) var isReusable = false
+
     package init(limits: ResponseLimits = ResponseLimits(), acceptsUpgrade: Bool = false) {
         self.limits = limits
         self.acceptsUpgrade = acceptsUpgrade
     }
 
-    package var state: State {
-        switch phase {
-        case .statusLine, .headerLine: .head
-        case .sized, .untilClose, .chunkSize, .chunk, .chunkEnd, .trailer: .body
-        case .complete: .complete
-        case .failed(let error): .failed(error)
-        }
-    }
-
     /// The final answer's head, once it is complete.
     package var head: ResponseHead? { isHeadComplete ? current : nil }
-
-    /// The final answer's status, once its head is complete.
-    package var status: Int? { isHeadComplete ? current.status : nil }
-
-    /// Whether the connection may carry another request.
-    package var isReusable: Bool {
-        if case .complete = phase { return !isOdd && !isClosing }
-        return false
-    }
 
     /// Makes ready for the next answer; storage is used again.
     package mutating func reset() {
@@ -83,12 +72,14 @@ package struct ResponseDecoder {
         isClosing = false
         body.removeAll(keepingCapacity: true)
         hasBegun = false
+        publish()
     }
 
     /// Reads from `bytes` and says how many were taken; stops behind a complete answer, takes nothing after a failure.
     package mutating func decode(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard !bytes.isEmpty else { return 0 }
         hasBegun = true
+        defer { publish() }
         var index = 0
         while true {
             switch phase {
@@ -113,6 +104,7 @@ package struct ResponseDecoder {
 
     /// The peer sends no more.
     package mutating func peerClosed() {
+        defer { publish() }
         switch phase {
         case .complete:
             isClosing = true
@@ -127,6 +119,17 @@ package struct ResponseDecoder {
         case .sized, .chunkSize, .chunk, .chunkEnd, .trailer:
             fail(.closedInBody)
         }
+    }
+
+    private mutating func publish() {
+        switch phase {
+        case .statusLine, .headerLine: state = .head
+        case .sized, .untilClose, .chunkSize, .chunk, .chunkEnd, .trailer: state = .body
+        case .complete: state = .complete
+        case .failed(let error): state = .failed(error)
+        }
+        status = isHeadComplete ? current.status : nil
+        isReusable = state == .complete && !isOdd && !isClosing
     }
 
     private mutating func fail(_ code: ResponseError.Code) {
@@ -221,20 +224,23 @@ package struct ResponseDecoder {
         guard let first = line.first else { return finishHead() }
         headerLines += 1
         guard headerLines <= limits.headerLines else { return fail(.headTooLarge) }
-        guard !line.contains(0) else { return fail(.nulInHead) }
-        if line.contains(0x0d) { isOdd = true }
-        if HTTPGrammar.isBlank(first) {
-            isOdd = true
-            _ = current.fold(HTTPGrammar.trimmed(line))
-            return
+        var colon = 0
+        while colon < line.count, HTTPGrammar.isTokenByte(line[colon]) { colon &+= 1 }
+        let isClean = colon > 0 && colon < line.count && line[colon] == UInt8(ascii: ":")
+        for index in colon..<line.count where line[index] < 0x20 {
+            if line[index] == 0 { return fail(.nulInHead) }
+            if line[index] == 0x0d { isOdd = true }
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
+        if !isClean {
             isOdd = true
-            return
+            if HTTPGrammar.isBlank(first) { return current.fold(HTTPGrammar.trimmed(line)) }
+            guard let found = line.firstIndex(of: UInt8(ascii: ":")), found > 0 else { return }
+            colon = found
         }
-        let name = HTTPGrammar.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon]))
-        if name.count < colon || !name.allSatisfy(HTTPGrammar.isTokenByte) { isOdd = true }
-        current.add(name: name, value: HTTPGrammar.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])))
+        current.add(
+            name: HTTPGrammar.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon])),
+            value: HTTPGrammar.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+        )
     }
 
     private mutating func takeChunkSize(_ line: UnsafeRawBufferPointer) {

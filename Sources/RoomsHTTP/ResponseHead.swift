@@ -61,13 +61,12 @@ package struct ResponseHead: Sendable {
         fields.append(Field(name: start..<middle, value: middle..<text.count))
     }
 
-    /// Continues the last field's value, as a folded line does; false when there is none.
-    mutating func fold(_ more: UnsafeRawBufferPointer) -> Bool {
-        guard let last = fields.indices.last else { return false }
+    /// Continues the last field's value, as a folded line does; a fold of nothing is dropped.
+    mutating func fold(_ more: UnsafeRawBufferPointer) {
+        guard let last = fields.indices.last else { return }
         text.append(0x20)
         append(more)
         fields[last].value = fields[last].value.lowerBound..<text.count
-        return true
     }
 
     /// A carriage return that ends no line counts as a space (RFC 9112 section 2.2).
