@@ -73,6 +73,15 @@ package final class Database {
         return value
     }
 
+    /// Pages read from the file since the connection was opened.
+    package var pagesRead: Int {
+        guard let handle else { return 0 }
+        var count: Int32 = 0
+        var highest: Int32 = 0
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
+        return Int(count)
+    }
+
     package var isInTransaction: Bool {
         guard let handle else { return false }
         return sqlite3_get_autocommit(handle) == 0

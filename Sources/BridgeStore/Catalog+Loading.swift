@@ -4,7 +4,7 @@ internal import RoomsRuntime
 
 extension Catalog {
     /// Reads everything but the events; of those, the highest id.
-    init(reading database: Database, logger: Logger) throws(SQLiteError) {
+    convenience init(reading database: Database, logger: Logger) throws(SQLiteError) {
         self.init()
         try readTally(database)
         try readRooms(database, logger)
@@ -13,7 +13,7 @@ extension Catalog {
         try readLanes(database, endpoints, logger)
     }
 
-    private mutating func readTally(_ database: Database) throws(SQLiteError) {
+    private func readTally(_ database: Database) throws(SQLiteError) {
         var tally = Tally()
         let statement = try database.prepare(
             "SELECT next_row, waiting_rows, waiting_bytes, sweep_from, sweep_to FROM tally",
@@ -33,7 +33,7 @@ extension Catalog {
         self.tally = tally
     }
 
-    private mutating func readRooms(_ database: Database, _ logger: Logger) throws(SQLiteError) {
+    private func readRooms(_ database: Database, _ logger: Logger) throws(SQLiteError) {
         var found: [Room] = []
         let statement = try database.prepare(
             """
@@ -72,7 +72,7 @@ extension Catalog {
         return found
     }
 
-    private mutating func readRoutes(_ database: Database, _ endpoints: Set<EndpointID>) throws(SQLiteError) {
+    private func readRoutes(_ database: Database, _ endpoints: Set<EndpointID>) throws(SQLiteError) {
         var found: [(Int64, [EndpointID])] = []
         try database.prepare("SELECT id, endpoints FROM routes", doing: "reading the routes")
             .query { (row) throws(SQLiteError) in
@@ -82,20 +82,19 @@ extension Catalog {
         for (id, endpoints) in found { add(route: id, endpoints: endpoints) }
     }
 
-    private mutating func readLanes(
+    private func readLanes(
         _ database: Database,
         _ endpoints: Set<EndpointID>,
         _ logger: Logger
     ) throws(SQLiteError) {
         var found: [Lane] = []
-        let catalog = self
         let statement = try database.prepare(
             "SELECT id, room, endpoint, acknowledged, next, tail, waiting_rows, waiting_bytes FROM lanes ORDER BY id",
             doing: "reading the lanes"
         )
         try statement.query { (row) throws(SQLiteError) in
             let endpoint = EndpointID(row.integer(2))
-            guard let slot = catalog.slot(of: RoomID(row.integer(1))), endpoints.contains(endpoint) else {
+            guard let slot = slot(of: RoomID(row.integer(1))), endpoints.contains(endpoint) else {
                 logger.error(
                     "a lane belongs to a room or an endpoint that is not there",
                     LogField(.row, row.integer(0))

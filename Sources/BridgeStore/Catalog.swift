@@ -5,7 +5,7 @@ internal import RoomsRuntime
 ///
 /// A transaction changes it in place and notes what it touched, once each: the commit writes exactly that, and a rollback
 /// puts it back.
-struct Catalog {
+final class Catalog {
     struct Room {
         let id: RoomID
         let key: RoomKey
@@ -69,7 +69,7 @@ struct Catalog {
     // MARK: loading
 
     /// False when the id is absurd or there twice.
-    mutating func add(_ room: Room) -> Bool {
+    func add(_ room: Room) -> Bool {
         let id = room.id.rawValue
         guard id > 0, id < 1 << 31 else { return false }
         while slots.count <= id { slots.append(-1) }
@@ -80,7 +80,7 @@ struct Catalog {
     }
 
     /// False when its room is not there or has such a lane already.
-    mutating func add(_ lane: Lane) -> Bool {
+    func add(_ lane: Lane) -> Bool {
         guard rooms.indices.contains(lane.room), self.lane(of: lane.endpoint, in: lane.room) == nil else {
             return false
         }
@@ -90,7 +90,7 @@ struct Catalog {
         return true
     }
 
-    mutating func add(route: Int64, endpoints: [EndpointID]) {
+    func add(route: Int64, endpoints: [EndpointID]) {
         routes[route] = endpoints
     }
 
@@ -125,7 +125,7 @@ struct Catalog {
 
     // MARK: a transaction
 
-    mutating func begin() {
+    func begin() {
         stamp += 1
         touchedRooms.removeAll(keepingCapacity: true)
         touchedLanes.removeAll(keepingCapacity: true)
@@ -134,7 +134,7 @@ struct Catalog {
     }
 
     /// Puts everything back as `begin` found it.
-    mutating func rollBack() {
+    func rollBack() {
         for (slot, before) in touchedRooms { rooms[slot].state = before }
         for (index, before) in touchedLanes { lanes[index].state = before }
         while lanes.count > lanesBefore {
@@ -148,7 +148,7 @@ struct Catalog {
 
     var tallyChanged: Bool { tally != tallyBefore }
 
-    mutating func change<Result>(room slot: Int, _ body: (inout Room.State) -> Result) -> Result {
+    func change<Result>(room slot: Int, _ body: (inout Room.State) -> Result) -> Result {
         if rooms[slot].stamp != stamp {
             rooms[slot].stamp = stamp
             touchedRooms.append((slot, rooms[slot].state))
@@ -156,7 +156,7 @@ struct Catalog {
         return body(&rooms[slot].state)
     }
 
-    mutating func change<Result>(lane index: Int, _ body: (inout Lane.State) -> Result) -> Result {
+    func change<Result>(lane index: Int, _ body: (inout Lane.State) -> Result) -> Result {
         if lanes[index].stamp != stamp {
             lanes[index].stamp = stamp
             touchedLanes.append((index, lanes[index].state))
@@ -165,7 +165,7 @@ struct Catalog {
     }
 
     /// The lanes of a room that a route means; those that are new are made.
-    mutating func lanes(of slot: Int, for route: Int64) -> [Int] {
+    func lanes(of slot: Int, for route: Int64) -> [Int] {
         if rooms[slot].route == route { return rooms[slot].routeLanes }
         let found = endpoints(of: route).map { endpoint in
             if let index = lane(of: endpoint, in: slot) { return index }

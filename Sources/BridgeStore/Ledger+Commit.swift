@@ -175,14 +175,14 @@ extension Ledger {
 
     private func writeTouched() throws(SQLiteError) {
         for (slot, _) in catalog.touchedRooms {
-            let room = catalog.rooms[slot]
-            let epoch = room.state.position?.epoch.bytes
-            try (epoch ?? []).withBytes { (epoch) throws(SQLiteError) in
+            let id = catalog.rooms[slot].id.rawValue
+            let state = catalog.rooms[slot].state
+            try (state.position?.epoch.bytes ?? []).withBytes { (epoch) throws(SQLiteError) in
                 try statements.writePosition.run { row in
-                    row.set(1, room.id.rawValue)
-                    row.set(2, room.state.seq)
-                    row.set(3, room.state.tail)
-                    guard let position = room.state.position else {
+                    row.set(1, id)
+                    row.set(2, state.seq)
+                    row.set(3, state.tail)
+                    guard let position = state.position else {
                         row.setNull(4)
                         row.set(5, 0)
                         row.set(6, 0)

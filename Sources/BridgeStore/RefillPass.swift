@@ -6,7 +6,7 @@ internal import RoomsRuntime
 ///
 /// A lane whose share is full is passed over from there on: its first row not taken is its next. Commits between two
 /// turns do no harm, as the pass only ever says something about rows below its cursor.
-struct RefillPass {
+final class RefillPass {
     /// Rows looked at after which a pass that has something to give ends.
     private static let patience = 4_000
 
@@ -50,37 +50,35 @@ struct RefillPass {
     }
 
     /// Looks at up to `rows` rows or what reaches `bytes`; an answer when the pass has come to its end.
-    mutating func advance(rows: Int, bytes limit: Int, _ ledger: Ledger) throws(SQLiteError) -> RefillResult? {
+    func advance(rows: Int, bytes limit: Int, _ ledger: Ledger) throws(SQLiteError) -> RefillResult? {
         guard open > 0 else { return result(end: nil, ledger) }
-        var state = self
-        let stopBytes = state.bytes + limit
-        let stopRows = state.looked + rows
+        let stopBytes = bytes + limit
+        let stopRows = looked + rows
         var isComplete = false
         var isAtEnd = true
         try ledger.statements.rowsFrom.query {
             $0.set(1, cursor)
         } _: { (row) throws(SQLiteError) in
             let id = row.integer(0)
-            state.cursor = id
-            guard state.looked < stopRows, state.bytes < stopBytes else {
+            cursor = id
+            guard looked < stopRows, bytes < stopBytes else {
                 isAtEnd = false
                 return false
             }
-            guard try state.consider(row, id: id, ledger) else {
+            guard try consider(row, id: id, ledger) else {
                 isAtEnd = false
                 isComplete = true
                 return false
             }
-            state.looked += 1
-            state.cursor = id + 1
-            if state.open == 0 || state.isFull {
+            looked += 1
+            cursor = id + 1
+            if open == 0 || isFull {
                 isAtEnd = false
                 isComplete = true
                 return false
             }
             return true
         }
-        self = state
         if isAtEnd { return result(end: ledger.lastRow.rawValue + 1, ledger) }
         if isComplete || (!deliveries.isEmpty && looked >= Self.patience) { return result(end: nil, ledger) }
         return nil
@@ -89,7 +87,7 @@ struct RefillPass {
     private var isFull: Bool { deliveries.count >= request.maxRows || bytes >= request.maxBytes }
 
     /// Takes the row or passes it over; false when it would go beyond the bounds of the answer.
-    private mutating func consider(_ row: Row, id: Int64, _ ledger: Ledger) throws(SQLiteError) -> Bool {
+    private func consider(_ row: Row, id: Int64, _ ledger: Ledger) throws(SQLiteError) -> Bool {
         guard let slot = ledger.catalog.slot(of: RoomID(row.integer(1))), let place = wishOfRoom[slot] else {
             return true
         }

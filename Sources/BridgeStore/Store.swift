@@ -7,13 +7,13 @@ package import RoomsRuntime
 ///
 /// `open`, then `configure`, then `start`, on one thread; after that everything may be called from anywhere.
 package final class Store: Sendable {
-    private let loop = EventLoop(name: "store-writer")
+    let loop = EventLoop(name: "store-writer")
     private let inbox: Inbox<StoreCommand>
     private let admission: Lock<Admission>
     private let published = Lock(StoreCounts())
     private let logger: Logger
     // Safety: used before `start` by its caller, afterwards on the loop's thread alone.
-    private nonisolated(unsafe) let ledger: Ledger
+    nonisolated(unsafe) let ledger: Ledger
     private let isStarted = Lock(false)
 
     private init(_ options: StoreOptions, _ ledger: Ledger, logger: Logger) {

@@ -163,7 +163,7 @@ final class StoreWriter {
     /// One slice of the pass that has waited longest; the others follow in turn.
     private func read() throws(SQLiteError) {
         guard !passes.isEmpty, !isStopping else { return }
-        var (pass, done) = passes.removeFirst()
+        let (pass, done) = passes.removeFirst()
         if let result = try pass.advance(rows: Self.sliceRows, bytes: Self.sliceBytes, ledger) {
             done(result)
         } else {

