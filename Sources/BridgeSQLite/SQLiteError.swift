@@ -20,11 +20,13 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
         self.systemError = systemError
     }
 
-    init(_ code: Int32, _ database: OpaquePointer?, doing action: String) {
+    /// `number` is `errno` right after the call, for SQLite keeps none of its own when a COMMIT fails.
+    init(_ code: Int32, _ database: OpaquePointer?, doing action: String, errno number: Int32 = 0) {
         self.code = ResultCode(rawValue: database.map(sqlite3_extended_errcode) ?? code)
         message = String(cString: database.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
         self.action = action
-        systemError = database.map(sqlite3_system_errno) ?? 0
+        let kept = database.map(sqlite3_system_errno) ?? 0
+        systemError = kept == 0 && [.inputOutput, .full].contains(self.code.primary) ? number : kept
     }
 
     package var description: String {

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// A prepared statement, used again and again by the thread that owns its database.
 ///
@@ -39,9 +40,12 @@ package final class Statement {
         }
         bind(Bindings(handle: handle))
         while true {
+            errno = 0
             let result = sqlite3_step(handle)
             if result == SQLITE_DONE { return }
-            guard result == SQLITE_ROW else { throw SQLiteError(result, connection, doing: action) }
+            guard result == SQLITE_ROW else {
+                throw SQLiteError(result, connection, doing: action, errno: errno)
+            }
             guard try body(Row(handle: handle)) else { return }
         }
     }

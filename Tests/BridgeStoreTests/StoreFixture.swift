@@ -36,6 +36,14 @@ final class StoreFixture {
 
     deinit { queue.close() }
 
+    /// The log so far.
+    ///
+    /// Lines go out on a thread of their own: this ends it, so that none is missing.
+    var lines: [String] {
+        queue.close()
+        return sink.all
+    }
+
     var path: String { directory.file("state") }
 
     func ledger(in directory: String? = nil) throws -> Ledger {
