@@ -137,6 +137,7 @@ private struct Script: Sendable {
             _ = script.hear()
             script.say(Reply(id: 1, .connect(.plain)))
             _ = script.hear()
+            script.say(Reply(id: 2, .subscribe(SubscribeResult())))
             for _ in 0..<3 {
                 script.say(.ping)
                 let frame = script.connection.read(exactly: 7)
