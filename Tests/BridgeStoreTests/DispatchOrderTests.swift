@@ -25,14 +25,14 @@ final class SmallDispatcher {
     private var held = 0
     private var asking: Set<EndpointID> = []
     private var batch: [Item] = []
-    private var random: SplitMix
+    private var random: SeededRandom
     private let budget = 40
 
     init(_ store: Store, _ states: [LaneState], inbox: Inbox<Item>, received: Lock<[Lane: [Int64]]>, seed: UInt64) {
         self.store = store
         self.inbox = inbox
         self.received = received
-        random = SplitMix(state: seed)
+        random = SeededRandom(seed: seed)
         for state in states where state.next <= state.tail {
             lanes[state.lane, default: LaneWork()].unseen = state.next
         }
@@ -150,7 +150,7 @@ final class SmallDispatcher {
     )
     func order(seed: UInt64) async throws {
         let fixture = try StoreFixture()
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         var offsets = [UInt64](repeating: 0, count: 7)
         let received = Lock<[Lane: [Int64]]>([:])
         func count() -> Int { received.withLock { $0.values.reduce(0) { $0 + $1.count } } }

@@ -1,4 +1,5 @@
 import BridgeModel
+import BridgeTestSupport
 import RoomsRuntime
 import Testing
 
@@ -94,5 +95,21 @@ import Testing
         #expect(!isRecord([3, 10, 1, 0, 0, 0]))
         #expect(!isRecord([2] + [UInt8](repeating: 0xff, count: 40)))
         #expect(!isRecord([2, 0, 0, 0] + [UInt8](repeating: 0xff, count: 9) + [1]))
+    }
+
+    @Test("no bytes, however wrong, end the process", arguments: [1, 2, 3] as [UInt64])
+    func noise(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var records = 0
+        for _ in 0..<20_000 {
+            let event = Self.events[Int.random(in: Self.events.indices, using: &random)]
+            var head: [UInt8] = []
+            RowHead.encode(event, into: &head)
+            guard case .event(let read) = decode(random.mutated(head), event.payload) else { continue }
+            records += 1
+            // Whoever takes the data out of the payload must be able to trust the bounds.
+            if case .json(let range) = read.shape { #expect(range.upperBound <= event.payload.count) }
+        }
+        #expect(records > 1_000)
     }
 }

@@ -7,23 +7,10 @@ import Testing
 
 @testable import BridgeStore
 
-/// SplitMix64: the same seed gives the same run.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ mixed >> 31
-    }
-}
-
 /// One random run of a ledger beside its model.
 final class ModelRun {
     private let fixture: StoreFixture
-    private var random: SplitMix
+    private var random: SeededRandom
     private let rooms: [RoomKey]
     private var endpoints: [ByteString]
     private var routes: [[Int]] = [[0], [1], [0, 1], []]
@@ -38,7 +25,7 @@ final class ModelRun {
 
     init(seed: UInt64) throws {
         fixture = try StoreFixture()
-        random = SplitMix(state: seed)
+        random = SeededRandom(seed: seed)
         rooms = Sample.rooms(Int.random(in: 1...6, using: &random))
         endpoints = ["a", "b"]
         ledger = try fixture.ledger()

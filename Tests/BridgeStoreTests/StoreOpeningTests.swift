@@ -155,6 +155,25 @@ import Testing
         #expect(try Data(contentsOf: url) == bytes)
     }
 
+    static let pragmas: [(String, Int64)] = [
+        ("synchronous", 2), ("page_size", 8_192), ("secure_delete", 0), ("wal_autocheckpoint", 0),
+        ("journal_size_limit", 16 << 20), ("mmap_size", 0), ("cache_size", -2_048), ("cell_size_check", 1),
+        ("trusted_schema", 0), ("busy_timeout", 0),
+    ]
+
+    @Test("the connection has the settings that durability and cost rest on", arguments: pragmas)
+    func settings(name: String, value: Int64) throws {
+        let fixture = try StoreFixture()
+        try fixture.ledger().close()
+        let ledger = try fixture.ledger()
+        #expect(try ledger.database.integer("PRAGMA \(name)", doing: "reading a setting") == value)
+        #expect(FileManager.default.fileExists(atPath: fixture.path + "/store.db"))
+        try ledger.rewriteTally()
+        #expect(FileManager.default.fileExists(atPath: fixture.path + "/store.db-wal"))
+        // No other process gets at the file while it is in use.
+        #expect(!FileManager.default.fileExists(atPath: fixture.path + "/store.db-shm"))
+    }
+
     @Test("opening reads in proportion to rooms and lanes, not to events")
     func startUp() throws {
         func pages(_ events: Int) throws -> Int {
