@@ -104,20 +104,35 @@ final class StoreWriter {
     }
 
     /// False when the disk is full.
+    ///
+    /// What is settled frees pages, so it is tried alone then: a full disk empties itself.
     private func commitGroup() throws(SQLiteError) -> Bool {
         let now = SystemClock.now
         lastWork = now
-        let group = batch.next(now: now)
-        let deliveries: [PendingDelivery]
         do {
-            deliveries = try ledger.commit(group.records, group.settlements)
+            try commit(batch.next(now: now))
+            noteDisk(isFull: false, nil)
+            return true
         } catch {
             guard case .full = error.code else { throw error }
-            batch.postpone(now: now)
             noteDisk(isFull: true, error)
-            return false
         }
-        noteDisk(isFull: false, nil)
+        let settlements = batch.next(now: now, takesRecords: false)
+        if batch.waitingRecords > 0, !settlements.settlements.isEmpty {
+            do {
+                try commit(settlements)
+            } catch {
+                guard case .full = error.code else { throw error }
+            }
+        }
+        batch.postpone(now: now)
+        return false
+    }
+
+    private func commit(
+        _ group: (records: ArraySlice<AppendRecord>, settlements: [Settlement])
+    ) throws(SQLiteError) {
+        let deliveries = try ledger.commit(group.records, group.settlements)
         let bytes = batch.committed()
         let counts = ledger.counts
         published.withLock { $0 = counts }
@@ -127,7 +142,6 @@ final class StoreWriter {
         }
         if !deliveries.isEmpty { ports.committed(deliveries) }
         if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
-        return true
     }
 
     /// With nothing to commit, only a write of no use tells whether there is space again.

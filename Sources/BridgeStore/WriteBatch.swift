@@ -11,6 +11,7 @@ struct WriteBatch {
     static let spacing = Duration.milliseconds(2)
     static let patience = Duration.milliseconds(20)
     static let retryDelay = Duration.seconds(1)
+    static let maxHeldSettlements = 16_384
 
     /// Everything waiting, in order; what was committed stands before `start`.
     private var records: [AppendRecord] = []
@@ -39,6 +40,17 @@ struct WriteBatch {
     mutating func add(_ more: [Settlement], now: Instant) {
         if settlements.isEmpty { settlementsSince = now }
         settlements.append(contentsOf: more)
+        if retryAt != nil, settlements.count > Self.maxHeldSettlements { keepLastOfEachLane() }
+    }
+
+    /// One settlement covers those before it, so that a disk that stays full holds no more of them than there are lanes.
+    private mutating func keepLastOfEachLane() {
+        var last: [Lane: Int] = [:]
+        for (index, settlement) in settlements.enumerated() {
+            if let known = last[settlement.lane], settlements[known].row >= settlement.row { continue }
+            last[settlement.lane] = index
+        }
+        settlements = last.values.sorted().map { settlements[$0] }
     }
 
     var isEmpty: Bool { start == records.count && settlements.isEmpty }
@@ -57,11 +69,14 @@ struct WriteBatch {
     }
 
     /// The group to commit now; it stays until `committed`.
-    mutating func next(now: Instant) -> (records: ArraySlice<AppendRecord>, settlements: [Settlement]) {
+    mutating func next(
+        now: Instant,
+        takesRecords: Bool = true
+    ) -> (records: ArraySlice<AppendRecord>, settlements: [Settlement]) {
         lastStart = now
         groupRows = 0
         groupBytes = 0
-        while start + groupRows < records.count, groupRows < Self.maxRows, groupBytes < Self.maxBytes {
+        while takesRecords, start + groupRows < records.count, groupRows < Self.maxRows, groupBytes < Self.maxBytes {
             groupBytes += records[start + groupRows].bytes
             groupRows += 1
         }

@@ -179,6 +179,53 @@ final class PortRecorder: Sendable {
         #expect(try fixture.ledger().storedRows() == Array(1...100))
     }
 
+    @Test("what is settled makes room on a full disk")
+    func fullDiskEmpties() async throws {
+        let (store, setup) = try open()
+        let pages = try store.ledger.database.integer("PRAGMA page_count", doing: "counting pages")
+        try store.ledger.database.execute("PRAGMA max_page_count=\(pages + 20)", doing: "making the disk small")
+        store.start(recorder.ports)
+        let text = String(repeating: "z", count: 3_000)
+        let records = (1...30 as ClosedRange<UInt64>).map {
+            Sample.append(setup.rooms[0], $0, route: setup.routes[0], payload: text)
+        }
+        _ = store.append(records)
+        try await eventually("they are committed") { recorder.now.deliveries.count == 30 }
+        _ = store.append(
+            (31...60).map { Sample.append(setup.rooms[0], $0, route: setup.routes[0], payload: text) }
+        )
+        try await eventually("it closes") { recorder.now.admissions == [false] }
+        store.settle(settlements(recorder.now.deliveries))
+        try await eventually("the others fit now") { recorder.now.deliveries.count == 60 }
+        try await eventually("it opens") { recorder.now.admissions == [false, true] }
+        #expect(recorder.now.deliveries.map(\.seq) == Array(1...60))
+        store.stop()
+        #expect(try fixture.ledger().storedRows() == Array(31...60))
+    }
+
+    @Test("the log stays short under load and is cut to nothing when it is quiet")
+    func log() async throws {
+        let (store, setup) = try open()
+        store.start(recorder.ports)
+        let text = String(repeating: "z", count: 2_000)
+        let file = fixture.path + "/store.db-wal"
+        func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0 }
+        var longest = 0
+        for round in 0..<40 as Range<UInt64> {
+            let offsets = (round * 500 + 1)...(round * 500 + 500)
+            _ = store.append(
+                offsets.map { Sample.append(setup.rooms[0], $0, route: setup.routes[0], payload: text) }
+            )
+            try await eventually("they are committed") { recorder.now.deliveries.count >= Int(round) * 500 }
+            longest = max(longest, size())
+        }
+        #expect(longest > 4 << 20)
+        #expect(longest < 16 << 20)
+        try await eventually(within: .seconds(30), "it is cut") { size() == 0 }
+        #expect(recorder.now.failures.isEmpty)
+        store.stop()
+    }
+
     @Test("a write that fails is told once, and nothing is committed any more")
     func failedWrite() async throws {
         let (store, setup) = try open()

@@ -117,4 +117,19 @@ import Testing
         _ = batch.committed()
         #expect(batch.due().map { $0 <= start } == true)
     }
+
+    @Test("while the disk is full, of many settlements the last of each lane is kept")
+    func manySettlements() {
+        var batch = WriteBatch()
+        batch.add(settlements(1), now: start)
+        _ = batch.next(now: start)
+        batch.postpone(now: start)
+        let other = Settlement(lane: Lane(endpoint: EndpointID(2), room: RoomID(1)), row: RowID(5), seq: 5)
+        batch.add([other], now: start)
+        batch.add(settlements(20_000), now: start)
+        let kept = batch.next(now: start).settlements
+        #expect(kept.map(\.row.rawValue).sorted() == [5, 19_999])
+        _ = batch.committed()
+        #expect(batch.isEmpty)
+    }
 }
