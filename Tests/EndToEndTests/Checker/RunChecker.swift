@@ -68,7 +68,10 @@ struct RunChecker {
         }
         if let before = accepted[key] {
             report.repeated += 1
-            if !isExcused(before.last, again: reception) { report.faults.append(.duplicated(key)) }
+            if !isExcused(before.last, again: reception) {
+                report.faults.append(.duplicated(key))
+                report.remarks.append(remark(key, before.last, again: reception))
+            }
         }
         if let time = reception.accepted {
             accepted[key] = Acceptance(first: min(accepted[key]?.first ?? time, time), last: reception)
@@ -82,6 +85,14 @@ struct RunChecker {
         return log.kills.contains { kill in
             first.arrived <= kill.restarted && kill.restarted <= second.arrived && kill.killed <= accepted + Self.window
         }
+    }
+
+    private func remark(_ key: EventKey, _ first: Reception, again second: Reception) -> String {
+        guard let accepted = first.accepted, let kill = log.kills.last(where: { $0.killed <= second.arrived }) else {
+            return "\(key) came twice without a kill"
+        }
+        return "\(key) was accepted \(kill.killed - accepted) before the kill and came again"
+            + " \(second.arrived - kill.restarted) after the restart"
     }
 
     private mutating func checkIdentities(_ receptions: [Reception]) {

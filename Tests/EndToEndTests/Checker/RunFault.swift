@@ -57,6 +57,8 @@ struct RunReport: Sendable, CustomStringConvertible {
     /// Published, and declared missing by a gap.
     var declared = 0
     var faults: [RunFault] = []
+    /// What helps to understand a fault.
+    var remarks: [String] = []
 
     func count(_ kind: String) -> Int { faults.count { $0.kind == kind } }
 
@@ -65,6 +67,6 @@ struct RunReport: Sendable, CustomStringConvertible {
             "published \(published), received \(received), repeated \(repeated), gaps \(gaps) (declared \(declared)), "
             + "lost \(count("lost")), out of order \(count("reordered"))"
         guard !faults.isEmpty else { return summary }
-        return summary + "\n" + faults.prefix(20).map(\.description).joined(separator: "\n")
+        return summary + "\n" + (faults.map(\.description).prefix(20) + remarks.prefix(20)).joined(separator: "\n")
     }
 }

@@ -26,6 +26,7 @@ final class CrashRun {
     private let publisher: LoadPublisher
     private var generator: SeededGenerator
     private var kills: [Kill] = []
+    private var outages = 0
 
     init(_ plan: Plan, on server: any RealtimeServer, seed: UInt64) throws {
         self.plan = plan
@@ -85,11 +86,12 @@ final class CrashRun {
         try await server.start()
     }
 
-    /// Away in one of three ways until the bridge has noticed.
+    /// Away in one of three ways, by turns, until the bridge has noticed.
     private func breakEndpoint() async throws {
         let count = receiver.count
         let connections = receiver.connectionCount
-        switch pick(0...2) {
+        outages += 1
+        switch outages % 3 {
         case 0:
             receiver.behave(.answer(503))
             try await underLoad("an attempt") { receiver.count > count }

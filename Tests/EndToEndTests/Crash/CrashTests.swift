@@ -34,7 +34,7 @@ extension EndToEnd {
                 kills: 25,
                 eventsPerKill: 330,
                 serverRestarts: [7, 16],
-                outages: [3, 10, 19],
+                outages: [3, 6, 10, 15, 19, 22],
                 absences: [13]
             )
             var runs: [(any RealtimeServer, CrashRun.Plan)] = [(try HubProcess(), hub)]
@@ -46,7 +46,7 @@ extension EndToEnd {
                             kills: 13,
                             eventsPerKill: 330,
                             serverRestarts: [4, 9],
-                            outages: [2, 7],
+                            outages: [2, 6, 10],
                             absences: [11]
                         )
                     )
@@ -61,7 +61,7 @@ extension EndToEnd {
                             kills: 12,
                             eventsPerKill: 330,
                             serverRestarts: [3, 6, 9],
-                            outages: [1, 7],
+                            outages: [1, 7, 10],
                             absences: [5]
                         )
                     )
