@@ -27,6 +27,28 @@ extension EndToEnd {
             #expect(total.published >= 20_000, "too little was published to call it load")
         }
 
+        @Test
+        func `what was answered a quarter of a second before a kill is not repeated, though nothing else happened`()
+            async throws
+        {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            var setup = BridgeSetup(url: server.url)
+            setup.add(endpoint: "test", for: receiver.address, rooms: ["shop"])
+            let bridge = try BridgeProcess(setup)
+            try await bridge.start()
+            try await bridge.eventually("the room joined") { server.hasJoined("shop") }
+            for number in 1...3 { server.publish(Array("\(number)".utf8), to: "shop") }
+            try await bridge.eventually("three events") { receiver.acceptedCount == 3 }
+            let answered = try #require(receiver.requests.last?.answered)
+            try await eventually("a quarter of a second") { SystemClock.now - answered > RunChecker.window }
+            _ = try await bridge.kill()
+            try await bridge.start()
+            server.publish(Array("4".utf8), to: "shop")
+            try await bridge.eventually("the fourth event") { receiver.acceptedCount == 4 }
+            #expect(receiver.requests.map { $0["roombridge-offset"] } == ["1", "2", "3", "4"])
+        }
+
         /// Half of the kills on the real server, where it is installed: half of those with its streams in Redis, where even
         /// its own restart may lose nothing.
         private static func runs() async throws -> [(any RealtimeServer, CrashRun.Plan)] {
