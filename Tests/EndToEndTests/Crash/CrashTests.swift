@@ -91,7 +91,14 @@ extension EndToEnd {
             }
             let missing = 50 - runs.reduce(0) { $0 + $1.1.kills }
             if missing > 0 {
-                runs.append((try HubProcess(), CrashRun.Plan(kills: missing, eventsPerKill: 330, outages: [2])))
+                let more = CrashRun.Plan(
+                    kills: missing,
+                    eventsPerKill: 360,
+                    serverRestarts: [5],
+                    outages: [2, 4, 8],
+                    absences: [10]
+                )
+                runs.append((try HubProcess(), more))
             }
             return runs
         }
