@@ -211,8 +211,10 @@ import Testing
                 setenv(name, "http://127.0.0.1:9", 1)
             }
             let server = try RawServer { $0.write("hi") }
-            let probe = try await TestTransport().connect(StreamTarget(host: "127.0.0.1", port: server.port))
+            let client = TestTransport()
+            let probe = try await client.connect(StreamTarget(host: "127.0.0.1", port: server.port))
             try await eventually { probe.seen.text == "hi" }
+            withExtendedLifetime(client) {}
         }
     }
 

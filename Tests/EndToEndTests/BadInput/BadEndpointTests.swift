@@ -58,7 +58,7 @@ extension EndToEnd {
             let start = SystemClock.now
             let exit = try await scene.bridge.terminate()
             #expect(exit == .status(0), "\(scene.bridge.log)")
-            #expect(SystemClock.now - start < .seconds(6))
+            #expect(SystemClock.now - start < .seconds(9))
             scene.bad.behave(.answer(200))
             try await scene.bridge.start()
             try await scene.expectBad(20)
