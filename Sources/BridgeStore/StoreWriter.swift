@@ -243,6 +243,8 @@ final class StoreWriter {
 
     private func fail(_ error: SQLiteError) {
         hasFailed = true
+        // After a failed write only a fresh start may move anything: it reads what is really there.
+        ledger.database.keepLogOnClose(true)
         let failure = StoreError(error, path: ledger.path)
         logger.error("the store cannot go on", LogField(.error, failure.message), LogField(.code, error.code.rawValue))
         ports.failed(failure)

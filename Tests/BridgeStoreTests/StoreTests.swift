@@ -250,6 +250,7 @@ final class PortRecorder: Sendable {
         #expect(state.failures.first?.systemError == EBADF)
         #expect(state.failures.first?.message.contains(fixture.path + "/store.db") == true)
         #expect(state.deliveries.map(\.seq) == [1])
+        #expect(FileManager.default.fileExists(atPath: fixture.path + "/store.db-wal"))
         #expect(try fixture.ledger().storedRows() == [1])
     }
 
