@@ -112,13 +112,15 @@ package final class HTTPServer {
     // MARK: called back
 
     func upgraded(_ exchange: Exchange, _ descriptor: CInt, _ firstBytes: [UInt8], _ handle: OpaquePointer) {
-        let socket = UpgradedSocket(descriptor: descriptor, firstBytes: firstBytes, handle: handle, server: self)
+        let socket = UpgradedSocket(descriptor: descriptor, firstBytes: firstBytes, handle: handle) { [self] in
+            upgradedClosed($0)
+        }
         upgraded[ObjectIdentifier(socket)] = socket
         exchange.upgraded(socket)
     }
 
     /// The library gives the descriptor back only when it runs again, and nothing else makes it run.
-    func upgradedClosed(_ socket: UpgradedSocket) {
+    private func upgradedClosed(_ socket: UpgradedSocket) {
         upgraded[ObjectIdentifier(socket)] = nil
         guard !isCleanupDue else { return }
         isCleanupDue = true

@@ -9,13 +9,18 @@ package final class UpgradedSocket {
     /// What the peer sent right behind its request: to be read before the socket.
     package let firstBytes: [UInt8]
     private var handle: OpaquePointer?
-    private let server: HTTPServer
+    private let closed: (UpgradedSocket) -> Void
 
-    init(descriptor: CInt, firstBytes: [UInt8], handle: OpaquePointer, server: HTTPServer) {
+    init(
+        descriptor: CInt,
+        firstBytes: [UInt8],
+        handle: OpaquePointer,
+        closed: @escaping (UpgradedSocket) -> Void
+    ) {
         self.descriptor = descriptor
         self.firstBytes = firstBytes
         self.handle = handle
-        self.server = server
+        self.closed = closed
         let flags = fcntl(descriptor, F_GETFL)
         if flags >= 0, flags & O_NONBLOCK == 0 { _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) }
         var one: CInt = 1
@@ -28,6 +33,6 @@ package final class UpgradedSocket {
         self.handle = nil
         shutdown(descriptor, CInt(SHUT_RDWR))
         _ = shim_mhd_close_upgraded(handle)
-        server.upgradedClosed(self)
+        closed(self)
     }
 }

@@ -28,17 +28,6 @@ package struct JSONDocument: Sendable {
     }
 }
 
-/// A place in a text; line and column count from 1, the column in bytes.
-package struct JSONPosition: Equatable, Sendable {
-    package let line: Int
-    package let column: Int
-
-    package init(line: Int, column: Int) {
-        self.line = line
-        self.column = column
-    }
-}
-
 /// The bytes of a document and, in the order of the text, one entry for each value and key.
 final class JSONTape: Sendable {
     let bytes: [UInt8]
