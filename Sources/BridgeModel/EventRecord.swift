@@ -1,23 +1,25 @@
 package import RoomsRuntime
 
 /// One publication with what was found out about it on the way in.
-package struct EventRecord: Sendable {
+///
+/// A class: it crosses threads and waits in queues by one reference, where a value would retain five.
+package final class EventRecord: Sendable {
     /// The whole publication, untouched.
-    package var payload: Payload
-    package var epoch: ByteString
+    package let payload: Payload
+    package let epoch: ByteString
     /// 0: the room gives no offsets, the event is live-only.
-    package var offset: UInt64
-    package var incarnation: UInt32
-    package var shape: PayloadShape
-    package var name: ByteString
+    package let offset: UInt64
+    package let incarnation: UInt32
+    package let shape: PayloadShape
+    package let name: ByteString
     /// The user who published it; nil for the server.
-    package var from: ByteString?
+    package let from: ByteString?
     /// Milliseconds since 1970: the publisher's word, else the time of receipt.
-    package var at: Int64
+    package let at: Int64
     /// Came through recovery or history.
-    package var isReplayed: Bool
+    package let isReplayed: Bool
     /// Tags as a JSON object, nil when there are none.
-    package var tags: [UInt8]?
+    package let tags: [UInt8]?
 
     package init(
         payload: Payload,

@@ -9,6 +9,7 @@ package import RoomsRuntime
 package final class Store: Sendable {
     let loop = EventLoop(name: "store-writer")
     private let inbox: Inbox<StoreCommand>
+    private let settlements: Inbox<[Settlement]>
     private let admission: Lock<Admission>
     private let published = Lock(StoreCounts())
     private let logger: Logger
@@ -18,6 +19,7 @@ package final class Store: Sendable {
 
     private init(_ options: StoreOptions, _ ledger: Ledger, logger: Logger) {
         inbox = Inbox { [loop] in loop.wake() }
+        settlements = Inbox { [loop] in loop.wake() }
         admission = Lock(Admission(inboxLimit: options.inboxLimit, maxSize: options.maxSize))
         self.ledger = ledger
         self.logger = logger
@@ -55,6 +57,7 @@ package final class Store: Sendable {
             ledger: ledger,
             loop: loop,
             inbox: inbox,
+            settlements: settlements,
             admission: admission,
             published: published,
             ports: ports,
@@ -76,7 +79,7 @@ package final class Store: Sendable {
 
     package func settle(_ settlements: [Settlement]) {
         guard !settlements.isEmpty else { return }
-        inbox.put(.settle(settlements))
+        self.settlements.put(settlements)
     }
 
     /// Reads what waits for some lanes; `done` runs on the writer's thread, in one order with `committed`.

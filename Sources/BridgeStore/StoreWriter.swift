@@ -5,7 +5,6 @@ internal import RoomsRuntime
 /// What is asked of the writer.
 enum StoreCommand: Sendable {
     case append([AppendRecord])
-    case settle([Settlement])
     case refill(RefillRequest, @Sendable (RefillResult) -> Void)
     case stop
 }
@@ -26,12 +25,17 @@ final class StoreWriter {
     /// The loop keeps the writer, not the other way round.
     private unowned let loop: EventLoop
     private let inbox: Inbox<StoreCommand>
+    /// They stay in here until they are due: handing them in then wakes this thread once, not each time.
+    private let settlements: Inbox<[Settlement]>
     private let admission: Lock<Admission>
     private let published: Lock<StoreCounts>
     private let ports: StorePorts
     private let logger: Logger
 
     private var commands: [StoreCommand] = []
+    private var settled: [[Settlement]] = []
+    /// When the oldest of the settlements that wait was seen.
+    private var settlementsSince: Instant?
     private var batch = WriteBatch()
     private var passes: [(pass: RefillPass, done: @Sendable (RefillResult) -> Void)] = []
     private var timer: (id: TimerID, deadline: Instant)?
@@ -46,6 +50,7 @@ final class StoreWriter {
         ledger: Ledger,
         loop: EventLoop,
         inbox: Inbox<StoreCommand>,
+        settlements: Inbox<[Settlement]>,
         admission: Lock<Admission>,
         published: Lock<StoreCounts>,
         ports: StorePorts,
@@ -54,6 +59,7 @@ final class StoreWriter {
         self.ledger = ledger
         self.loop = loop
         self.inbox = inbox
+        self.settlements = settlements
         self.admission = admission
         self.published = published
         self.ports = ports
@@ -85,12 +91,27 @@ final class StoreWriter {
         for command in commands {
             switch command {
             case .append(let records): batch.add(records)
-            case .settle(let settlements): batch.add(settlements, now: now)
             case .refill(let request, let done): passes.append((RefillPass(request, ledger), done))
             case .stop: isStopping = true
             }
         }
         commands.removeAll(keepingCapacity: true)
+        takeSettlements(now)
+    }
+
+    /// With the records that are due now, or when they have waited long enough for such company.
+    private func takeSettlements(_ now: Instant) {
+        guard !settlements.isEmpty else { return }
+        let since = settlementsSince ?? now
+        let isDue = since + WriteBatch.patience <= now || batch.due().map { $0 <= now } == true
+        guard isDue || isDiskFull || isStopping else {
+            settlementsSince = since
+            return
+        }
+        settlementsSince = nil
+        settlements.drain(into: &settled)
+        for group in settled { batch.add(group, now: since) }
+        settled.removeAll(keepingCapacity: true)
     }
 
     // MARK: committing
@@ -225,6 +246,9 @@ final class StoreWriter {
     /// Sets the one timer to what comes first: a commit that is due, or the end of the quiet time.
     private func arm() {
         var deadline = batch.due()
+        if let settlementsSince {
+            deadline = min(deadline ?? .distantFuture, settlementsSince + WriteBatch.patience)
+        }
         if deadline == nil, isDiskFull { deadline = probeAt }
         if deadline == nil, ledger.database.pagesInLog > 0 { deadline = lastWork + Self.idleDelay }
         guard let deadline else { return }

@@ -49,5 +49,7 @@ package final class Inbox<Element: Sendable>: Sendable {
         }
     }
 
+    package var isEmpty: Bool { state.withLock { $0.elements.isEmpty } }
+
     package var waitingBytes: Int { state.withLock { $0.bytes } }
 }

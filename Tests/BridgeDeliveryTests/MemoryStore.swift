@@ -27,8 +27,7 @@ final class MemoryStore: Sendable {
             let id = RoomID(room)
             let seq = state.nextSeq[id, default: 1]
             state.nextSeq[id] = seq + 1
-            var event = event
-            event.offset = event.offset == 0 ? 0 : UInt64(seq)
+            let event = event.offset == 0 ? event : event.moved(to: UInt64(seq))
             let delivery = PendingDelivery(
                 row: RowID(state.nextRow),
                 lane: Lane(endpoint: endpoint, room: id),

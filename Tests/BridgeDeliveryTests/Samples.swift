@@ -48,3 +48,21 @@ enum Sample {
         )
     }
 }
+
+extension EventRecord {
+    /// The same event at another place of the stream.
+    func moved(to offset: UInt64) -> EventRecord {
+        EventRecord(
+            payload: payload,
+            epoch: epoch,
+            offset: offset,
+            incarnation: incarnation,
+            shape: shape,
+            name: name,
+            from: from,
+            at: at,
+            isReplayed: isReplayed,
+            tags: tags
+        )
+    }
+}

@@ -124,10 +124,7 @@ import Testing
     func payloads(size: Int) throws {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 8) }
         var record = Sample.append(setup.rooms[0], 1, route: setup.routes[0])
-        var event = Sample.event(1)
-        event.payload = Payload(bytes)
-        event.shape = .binary
-        record.body = .event(event)
+        record.body = .event(Sample.binary(Payload(bytes), at: 1))
         _ = try ledger.append(record)
         let answer = try ledger.refill(setup.endpoints[0], [(setup.rooms[0], 1)])
         #expect(answer.deliveries.count == 1)

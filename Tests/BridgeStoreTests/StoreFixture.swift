@@ -83,6 +83,22 @@ enum Sample {
         )
     }
 
+    /// A publication that is not JSON.
+    static func binary(_ payload: Payload, at offset: UInt64) -> EventRecord {
+        EventRecord(
+            payload: payload,
+            epoch: "ab12",
+            offset: offset,
+            incarnation: 0,
+            shape: .binary,
+            name: "message",
+            from: nil,
+            at: 1_796_004_000_123,
+            isReplayed: false,
+            tags: nil
+        )
+    }
+
     static func append(
         _ room: RoomID,
         _ offset: UInt64,
