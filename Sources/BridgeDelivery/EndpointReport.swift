@@ -30,11 +30,11 @@ struct EndpointReport {
         if let status = refusal.status { fields.append(LogField(.httpStatus, status)) }
         fields.append(LogField(.error, refusal.reason))
         if let hint = refusal.hint { fields.append(LogField(.hint, "\(hint)")) }
-        fields.append(LogField(.wait, "\(wait.wholeMilliseconds)ms"))
+        fields.append(LogField(.wait, wait))
         return fields
     }
 
     private func fields(_ failures: Int, _ time: Duration) -> [LogField] {
-        [LogField(.count, failures), LogField(.wait, "\(time.wholeMilliseconds)ms")]
+        [LogField(.count, failures), LogField(.wait, time)]
     }
 }

@@ -58,7 +58,7 @@ package enum ResponseClassifier {
                 scope: .lane,
                 status: nil,
                 reason: failure.message,
-                hint: "answer 202 at once and work afterwards, or raise the endpoint's time-out"
+                hint: "answer with a 2xx status at once and do the work afterwards"
             )
         case .broken, .unreadable:
             Refusal(scope: .lane, status: nil, reason: failure.message, hint: nil)

@@ -47,14 +47,22 @@ package struct ByteString: Hashable, Sendable, Comparable, ExpressibleByStringLi
 }
 
 extension ByteString: CustomStringConvertible {
-    /// Text for people: control characters and what is not UTF-8 are escaped, the rest stands as it is.
+    /// Text for people: backslashes, control characters and what moves or hides text are escaped, the rest stands as it is.
+    ///
+    /// What is not UTF-8 becomes U+FFFD.
     package var description: String {
         var text = ""
         for scalar in string.unicodeScalars {
-            if scalar.value < 0x20 || scalar.value == 0x7f || (0x80...0x9f).contains(scalar.value) {
-                text += "\\x" + String(scalar.value, radix: 16)
-            } else {
-                text.unicodeScalars.append(scalar)
+            switch scalar.value {
+            case 0x5c: text += "\\\\"
+            case 0x09: text += "\\t"
+            case 0x0a: text += "\\n"
+            case 0x0d: text += "\\r"
+            case 0..<0x10: text += "\\x0" + String(scalar.value, radix: 16)
+            case 0x10..<0x20, 0x7f: text += "\\x" + String(scalar.value, radix: 16)
+            case 0x80...0x9f, 0x61c, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfeff:
+                text += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: text.unicodeScalars.append(scalar)
             }
         }
         return text

@@ -31,7 +31,7 @@ import Testing
             let notifier = ServiceNotifier()
             notifier.status("room \"x\nREADY=1\"")
             notifier.flush(within: .seconds(5))
-            #expect(manager.next() == "STATUS=room \"x\\xaREADY=1\"")
+            #expect(manager.next() == "STATUS=room \"x\\nREADY=1\"")
             exit(0)
         }
     }

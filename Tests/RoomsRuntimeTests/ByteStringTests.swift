@@ -12,7 +12,11 @@ import Testing
     }
 
     @Test func `a description escapes what could forge a line`() {
-        #expect(ByteString("a\r\nb\u{1b}[0m\u{85}").description == "a\\xd\\xab\\x1b[0m\\x85")
+        #expect(ByteString("a\r\n\tb\u{1}\u{1b}[0m\u{7f}").description == #"a\r\n\tb\x01\x1b[0m\x7f"#)
+        #expect(ByteString("\u{85}\u{2028}\u{202e}\u{2069}").description == #"\u{85}\u{2028}\u{202e}\u{2069}"#)
+        #expect(ByteString("\u{200e}\u{200f}\u{2029}\u{feff}").description == #"\u{200e}\u{200f}\u{2029}\u{feff}"#)
+        #expect(ByteString(#"a\nb"#).description == #"a\\nb"#)
+        #expect(ByteString("caf\u{e9} \u{1f600} \"=").description == "caf\u{e9} \u{1f600} \"=")
         #expect(ByteString([0x61, 0xff]).description == "a\u{fffd}")
     }
 

@@ -23,7 +23,53 @@ import Testing
         let lines = sink.records.withLock { $0 }.map { record in
             "\(record.level) \(record.message) " + record.fields.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
         }
-        #expect(lines == ["info joined server=main,room=a\\xab", "error failed server=main,count=3"])
+        #expect(lines == ["info joined server=main,room=a\\nb", "error failed server=main,count=3"])
+    }
+
+    @Test func `closing gives up on a sink that is stuck`() {
+        let sink = MemorySink()
+        let queue = LogQueue(sink: sink)
+        let logger = Logger(queue: queue, level: .info)
+        sink.gate.withLock { _ in
+            logger.info("line")
+            let start = SystemClock.now
+            queue.close(within: .milliseconds(50))
+            let time = SystemClock.now - start
+            #expect(time >= .milliseconds(50) && time < .seconds(30))
+        }
+        queue.close()
+    }
+
+    @Test func `durations have one short form`() {
+        let forms: [(Duration, String)] = [
+            (.zero, "0ms"), (.milliseconds(455), "455ms"), (.microseconds(999_100), "1.0s"), (.seconds(5), "5.0s"),
+            (.milliseconds(59_940), "59.9s"), (.milliseconds(59_960), "1m0s"), (.seconds(304.623), "5m5s"),
+            (.seconds(3_600), "1h0m"), (.seconds(90_061), "1d1h"), (.seconds(-1), "0ms"),
+            (.seconds(Int64.max), "106751d23h"),
+        ]
+        for (duration, text) in forms { #expect(LogField(.wait, duration).value == text) }
+    }
+
+    @Test func `no value passes for another field or another line`() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let queue = LogQueue(sink: StandardErrorSink(style: .supervised))
+            let logger = Logger(queue: queue, level: .info)
+            logger.info(
+                "joined",
+                LogField(.room, "plain"),
+                LogField(.room, ByteString("x\n<3>forged")),
+                LogField(.room, ByteString("a=b")),
+                LogField(.room, ByteString("\"q\" ROOM=y")),
+                LogField(.room, ByteString(#"end\"#)),
+                LogField(.room, ByteString(#"\" e"#)),
+                LogField(.room, "")
+            )
+            queue.close()
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        let line =
+            #"<6>joined room=plain room=x\n<3>forged room="a=b" room="\"q\" ROOM=y" room=end\\ room="\\\" e" room="""#
+        #expect(text.contains(line + "\n"), "\(text)")
     }
 
     @Test func `what comes too fast is dropped and counted`() {

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The one log thread: a bounded queue of lines in front of a sink.
 ///
 /// What does not fit is dropped and counted.
@@ -5,6 +7,8 @@ package final class LogQueue: Sendable {
     private struct State: Sendable {
         var records: [LogRecord] = []
         var dropped = 0
+        var isClosed = false
+        var isFinished = false
     }
 
     private let state = Lock(State())
@@ -35,18 +39,32 @@ package final class LogQueue: Sendable {
         if isFirst { loop.wake() }
     }
 
-    /// Writes what waits and ends the thread.
+    /// Writes what waits and ends the thread; after `limit` it gives up, with the thread stuck in its sink.
     ///
     /// Lines put later are lost.
-    package func close() {
-        loop.stop()
+    package func close(within limit: Duration = .seconds(1)) {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard isFirst else { return }
+        loop.post { [self] in
+            flush()
+            state.withLock { $0.isFinished = true }
+            loop.stop()
+        }
+        // Whoever reads the other end of standard error may not read any more, and the process must end all the same.
+        let deadline = SystemClock.now + limit
+        while !state.withLock({ $0.isFinished }) {
+            guard SystemClock.now < deadline else { return }
+            poll(nil, 0, 1)
+        }
         loop.join()
-        flush()
     }
 
     private func flush() {
         let (records, dropped) = state.withLock { state in
-            defer { state = State() }
+            defer { (state.records, state.dropped) = ([], 0) }
             return (state.records, state.dropped)
         }
         if !records.isEmpty { sink.write(records) }

@@ -24,6 +24,7 @@ package enum LogLevel: Int, Comparable, Sendable, CaseIterable {
 package enum LogKey: String, Sendable {
     case address = "ADDRESS"
     case attempt = "ATTEMPT"
+    case bytes = "BYTES"
     case code = "CODE"
     case count = "COUNT"
     case endpoint = "ENDPOINT"
@@ -34,6 +35,7 @@ package enum LogKey: String, Sendable {
     case gapTo = "GAP_TO"
     case hint = "HINT"
     case httpStatus = "HTTP_STATUS"
+    case limit = "LIMIT"
     case offset = "OFFSET"
     case path = "FILE"
     case process = "PROCESS"
@@ -61,6 +63,11 @@ package struct LogField: Sendable {
     package init(_ key: LogKey, _ value: ByteString) {
         self.key = key
         self.value = value.description
+    }
+
+    package init(_ key: LogKey, _ value: Duration) {
+        self.key = key
+        self.value = value.shortText
     }
 
     package init(_ key: LogKey, _ value: some BinaryInteger & Sendable) {
