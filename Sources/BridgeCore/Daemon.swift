@@ -99,6 +99,12 @@ final class Daemon {
         )
         for server in configuration.servers.indices { connect(server, plan, snapshot, store) }
         start(store, dispatcher)
+        if store.isNew {
+            logger.notice(
+                "a new state directory: rooms begin where the configuration says",
+                LogField(.path, stateDirectory)
+            )
+        }
         main.run()
         stop(store)
     }

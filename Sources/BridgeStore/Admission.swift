@@ -9,7 +9,8 @@ struct Admission: Sendable {
     /// Bytes handed in and not committed.
     private(set) var queued = 0
     private var isInboxFull = false
-    private var isBufferFull = false
+    /// The rows on disk have reached the size the operator set.
+    private(set) var isBufferFull = false
     private var isDiskFull = false
     /// What the other side was told last.
     private var isToldOpen = true

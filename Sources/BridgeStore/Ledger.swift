@@ -8,6 +8,8 @@ internal import RoomsRuntime
 final class Ledger {
     let path: String
     let storeID: ByteString
+    /// Its tables were made just now.
+    let isNew: Bool
     let logger: Logger
     let database: Database
     let statements: Statements
@@ -23,8 +25,15 @@ final class Ledger {
     private let lock: StoreLock
 
     /// Takes over a database that was found to be ours, and the lock of its directory.
-    init(_ database: Database, path: String, lock: StoreLock, logger: Logger) throws(SQLiteError) {
+    init(
+        _ database: Database,
+        isNew: Bool,
+        path: String,
+        lock: StoreLock,
+        logger: Logger
+    ) throws(SQLiteError) {
         self.path = path
+        self.isNew = isNew
         self.lock = lock
         self.logger = logger
         self.database = database

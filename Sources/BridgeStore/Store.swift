@@ -15,6 +15,8 @@ package final class Store: Sendable {
     private let logger: Logger
     // Safety: used before `start` by its caller, afterwards on the loop's thread alone.
     nonisolated(unsafe) let ledger: Ledger
+    /// Whether `open` made it: what it says of positions is that there are none.
+    package let isNew: Bool
     private let isStarted = Lock(false)
 
     private init(_ options: StoreOptions, _ ledger: Ledger, logger: Logger) {
@@ -22,6 +24,7 @@ package final class Store: Sendable {
         settlements = Inbox { [loop] in loop.wake() }
         admission = Lock(Admission(inboxLimit: options.inboxLimit, maxSize: options.maxSize))
         self.ledger = ledger
+        isNew = ledger.isNew
         self.logger = logger
     }
 

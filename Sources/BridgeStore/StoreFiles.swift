@@ -30,9 +30,11 @@ enum StoreFiles {
     static func openLedger(in directory: String, logger: Logger) throws(StoreError) -> Ledger {
         let lock = try StoreLock(directory: directory)
         let path = directory + "/" + Schema.databaseName
+        try refuseLogAlone(path)
         try makeFile(path)
         do {
-            return try Ledger(prepare(path), path: path, lock: lock, logger: logger)
+            let (database, isNew) = try prepare(path)
+            return try Ledger(database, isNew: isNew, path: path, lock: lock, logger: logger)
         } catch let error as StoreError {
             throw error
         } catch let error as SQLiteError {
@@ -40,6 +42,18 @@ enum StoreFiles {
         } catch {
             throw StoreError(code: .inputOutput, message: "\(path): \(error)")
         }
+    }
+
+    /// Next to a database that is missing or empty, SQLite would throw its log away: with it what was received.
+    private static func refuseLogAlone(_ path: String) throws(StoreError) {
+        var status = stat()
+        guard stat(path + "-wal", &status) == 0, status.st_size > 0 else { return }
+        guard stat(path, &status) != 0 || status.st_size == 0 else { return }
+        throw StoreError(
+            code: .damaged,
+            message: "\(path): the database is gone, but its log \(path)-wal is there and holds events; "
+                + "nothing was touched: put the database back beside it, or move the log aside to begin anew"
+        )
     }
 
     /// SQLite would make it readable for others.
@@ -57,7 +71,7 @@ enum StoreFiles {
     }
 
     /// Makes the tables in an empty file; refuses what is not a store of ours, and a newer one, untouched.
-    private static func prepare(_ path: String) throws -> Database {
+    private static func prepare(_ path: String) throws -> (Database, isNew: Bool) {
         let database = try Database(path: path)
         database.keepLogOnClose(true)
         try database.execute(Schema.lockingPragma, doing: "locking the database")
@@ -66,7 +80,7 @@ enum StoreFiles {
         let tables = try database.integer("SELECT count(*) FROM sqlite_schema", doing: "reading the tables")
         if version == 0, owner == 0, tables == 0 {
             try create(database)
-            return database
+            return (database, true)
         }
         guard owner == Schema.applicationID else {
             throw StoreError(
@@ -82,7 +96,7 @@ enum StoreFiles {
                     + "it was left as it is: run the newer version, or use another state directory"
             )
         }
-        return database
+        return (database, false)
     }
 
     private static func create(_ database: Database) throws(SQLiteError) {

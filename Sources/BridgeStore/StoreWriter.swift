@@ -41,6 +41,7 @@ final class StoreWriter {
     private var timer: (id: TimerID, deadline: Instant)?
     private var lastWork: Instant
     private var isDiskFull = false
+    private var isBufferFull = false
     private var probeAt = Instant.distantFuture
     private var hasFailed = false
     private var isStopping = false
@@ -240,7 +241,23 @@ final class StoreWriter {
     }
 
     private func tellAdmission() {
+        noteBuffer()
         if let isOpen = admission.withLock({ $0.takeNews() }) { ports.admission(isOpen) }
+    }
+
+    private func noteBuffer() {
+        let isFull = admission.withLock { $0.isBufferFull }
+        guard isFull != isBufferFull, !isStopping, !hasFailed else { return }
+        isBufferFull = isFull
+        let fields = [
+            LogField(.path, ledger.path), LogField(.bytes, ledger.counts.waitingBytes),
+            LogField(.limit, admission.withLock { $0.maxSize }),
+        ]
+        if isFull {
+            logger.log(.warning, "the buffer is full: nothing more comes in until endpoints accept what waits", fields)
+        } else {
+            logger.log(.notice, "the buffer has room again: intake goes on", fields)
+        }
     }
 
     /// Sets the one timer to what comes first: a commit that is due, or the end of the quiet time.

@@ -113,6 +113,43 @@ import Testing
         #expect(try names.map { try Data(contentsOf: URL(fileURLWithPath: copy + "/" + $0)) } == before)
     }
 
+    @Test("a log without its database is damage, and nothing is touched", arguments: [true, false])
+    func logAlone(isEmpty: Bool) throws {
+        let fixture = try StoreFixture()
+        let ledger = try fixture.ledger()
+        #expect(ledger.isNew)
+        let setup = try ledger.configure(rooms: Sample.rooms(1), endpoints: ["a"], routes: [[0]])
+        _ = try ledger.append(Sample.append(setup.rooms[0], 1, route: setup.routes[0]))
+        // As after a crash: what was stored stands in the log.
+        let copy = fixture.path + "2"
+        try FileManager.default.copyItem(atPath: fixture.path, toPath: copy)
+        ledger.close()
+        let database = copy + "/store.db"
+        #expect(try Data(contentsOf: URL(fileURLWithPath: database)).count > 0)
+        try FileManager.default.removeItem(atPath: database)
+        if isEmpty { try fixture.directory.write("", to: "state2/store.db") }
+        let log = URL(fileURLWithPath: database + "-wal")
+        let before = try Data(contentsOf: log)
+        try #require(before.count > 0)
+        let error = try #require(failure(fixture, in: copy))
+        #expect(error.code == .damaged)
+        #expect(error.exitCode == 74)
+        #expect(error.message.contains("\(database): the database is gone, but its log"))
+        #expect(try Data(contentsOf: log) == before)
+        #expect(FileManager.default.fileExists(atPath: database) == isEmpty)
+    }
+
+    @Test("the store says whether it was made just now")
+    func isNew() throws {
+        let fixture = try StoreFixture()
+        let first = try fixture.store()
+        #expect(first.isNew)
+        first.stop()
+        let second = try fixture.store()
+        #expect(!second.isNew)
+        second.stop()
+    }
+
     @Test("another program's database is refused")
     func foreign() throws {
         let fixture = try StoreFixture()

@@ -135,6 +135,14 @@ final class PortRecorder: Sendable {
         try await eventually("it says so") { second.now.admissions == [false] }
         #expect(!full.append([Sample.append(again.rooms[0], 15, route: again.routes[0])]))
         full.stop()
+        let lines = fixture.lines.filter { $0.contains("the buffer") }
+        #expect(
+            lines.map { $0.prefix { $0 != ":" } } == [
+                "warning the buffer is full", "notice the buffer has room again", "warning the buffer is full",
+            ]
+        )
+        #expect(lines[0].contains(" BYTES=1") && lines[0].hasSuffix(" LIMIT=100000"), "\(lines[0])")
+        #expect(lines[2].hasSuffix(" LIMIT=1000"), "\(lines[2])")
     }
 
     @Test("above the inbox limit append says no, takes all the same, and the store says when to go on")
