@@ -6,6 +6,11 @@ internal import RoomsRuntime
 package enum Service {
     package static let defaultStateDirectory = "/var/lib/roombridge"
 
+    /// What must come before anything else in the process, whatever the command.
+    package static func prepareProcess() {
+        ProcessSettings.openStandardDescriptors()
+    }
+
     /// Runs until a signal ends it; called once, on the main thread, before any other thread is there.
     ///
     /// `stateDirectory` nil: the service manager's, else the default.
@@ -15,11 +20,22 @@ package enum Service {
         ProcessSettings.ignoreBrokenPipes()
         ProcessSettings.protectSecrets()
         let sink = StandardErrorSink.detected
+        let openFiles = ProcessSettings.raiseOpenFiles()
+        guard openFiles >= ProcessSettings.leastOpenFiles else {
+            signals.release()
+            let line =
+                "roombridge: the limit of open files is \(openFiles), must be at least "
+                + "\(ProcessSettings.leastOpenFiles): raise LimitNOFILE= of the unit, or ulimit -n of the shell"
+            sink.write([line], level: .error)
+            return .configuration
+        }
         let secrets = SecretSource()
         let configuration: BridgeConfiguration
         do throws(ConfigurationError) {
             configuration = try ConfigurationDecoder.load(config, secrets: secrets)
         } catch {
+            // Nothing is there to finish: a signal may end the process while nobody reads this.
+            signals.release()
             sink.write(error.issues.map(\.description), level: .error)
             return .configuration
         }

@@ -3,6 +3,28 @@ internal import Glibc
 
 /// What a program that holds secrets and long connections asks of the kernel.
 package enum ProcessSettings {
+    /// What the program needs at least: its own threads' descriptors and some connections.
+    package static let leastOpenFiles: UInt64 = 64
+
+    /// Opens `/dev/null` in the place of a standard descriptor that is closed; must be the first thing in the process.
+    ///
+    /// Otherwise the next descriptor we open is standard error to whatever writes there.
+    package static func openStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest number that is free: this one, since those below are open by now.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
+    /// Raises the limit of open files as far as this process may; the limit that is in force then.
+    package static func raiseOpenFiles() -> UInt64 {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return .max }
+        var raised = rlimit(rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max)
+        return UInt64(setrlimit(resource, &raised) == 0 ? limit.rlim_max : limit.rlim_cur)
+    }
+
     /// A broken pipe is an error of `write`, not the end of the process.
     package static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)

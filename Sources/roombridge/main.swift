@@ -1,3 +1,5 @@
+internal import BridgeCore
 internal import Glibc
 
+Service.prepareProcess()
 exit(Program.run(Array(CommandLine.arguments.dropFirst())))

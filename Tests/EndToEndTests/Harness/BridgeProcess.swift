@@ -30,10 +30,10 @@ final class BridgeProcess {
         try folder.write(configuration.text, to: "config.json")
     }
 
-    /// Starts it and waits for READY.
-    func start(within limit: Duration = .seconds(10)) async throws {
+    /// Starts it and waits for READY; `shell` as for `launch`.
+    func start(within limit: Duration = .seconds(10), through shell: String? = nil) async throws {
         notifications.clear()
-        let child = try launch()
+        let child = try launch(through: shell)
         try await BridgeTestSupport.eventually(within: limit, "READY of the bridge") {
             if let exit = child.exit {
                 throw ChildProcess.Failure("the bridge ended with \(exit):\n\(child.output)")
@@ -42,14 +42,15 @@ final class BridgeProcess {
         }
     }
 
-    /// `asNobody`: as a user who owns nothing, since root may write everywhere.
+    /// `asNobody`: as a user who owns nothing, since root may write everywhere; `shell`: commands that go before it.
     @discardableResult
-    func launch(asNobody: Bool = false) throws -> ChildProcess {
+    func launch(asNobody: Bool = false, through shell: String? = nil) throws -> ChildProcess {
         lives += 1
         let command = [
             Programs.bridge, "run", "--config", folder.file("config.json"), "--state-dir", stateDirectory,
         ]
-        let prefix = asNobody ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        var prefix = asNobody ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        if let shell { prefix += ["sh", "-c", shell + "exec \"$@\"", "sh"] }
         let words = prefix + command
         let child = try ChildProcess(
             words[0],

@@ -1,4 +1,5 @@
 internal import BridgeTestSupport
+internal import Foundation
 internal import RoomsRuntime
 internal import Testing
 
@@ -57,6 +58,40 @@ extension EndToEnd {
             #expect(exit == .status(0) || exit == .signal(15), "\(bridge.log)")
             try await bridge.start()
             #expect(try await bridge.terminate() == .status(0))
+        }
+
+        @Test func `SIGTERM ends it although nobody reads its standard error`() async throws {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            let bridge = try Self.bridge(server, receiver)
+            // A pipe that is full to the last byte, and stays so.
+            let pipe = bridge.folder.file("pipe")
+            try await bridge.start(through: "mkfifo '\(pipe)'; exec 2<>'\(pipe)'; head -c 65536 /dev/zero >&2; ")
+            #expect(try await bridge.terminate(within: .seconds(8)) == .status(0))
+        }
+
+        @Test func `closed standard descriptors are no obstacle`() async throws {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            let bridge = try Self.bridge(server, receiver)
+            try await bridge.start(through: "exec <&- >&- 2>&-; ")
+            let pid = try #require(bridge.child).pid
+            for number in 0...2 {
+                #expect(
+                    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(number)")
+                        == "/dev/null"
+                )
+            }
+            try await bridge.eventually("the room joined") { server.hasJoined("shop") }
+            #expect(try await bridge.terminate() == .status(0))
+        }
+
+        @Test func `too few descriptors are refused with what would be right`() async throws {
+            let bridge = try Self.bridge(ScriptedServer(.honest), RecordingReceiver())
+            let child = try bridge.launch(through: "ulimit -n 12; ")
+            #expect(try await child.wait() == .status(78), "\(child.output)")
+            #expect(child.output.contains("the limit of open files is 12, must be at least 64"), "\(child.output)")
+            #expect(child.output.contains("LimitNOFILE"), "\(child.output)")
         }
 
         @Test func `secrets are in no output`() async throws {
