@@ -12,6 +12,8 @@ final class ConnectAttempt {
     private var done: ((Result<Stream, TransportError>) -> Void)?
     /// An address that `isLoopbackOnly` forbids was resolved.
     fileprivate var hasRefusedAddress = false
+    /// Why a socket could not even be made; libcurl does not tell.
+    fileprivate var socketError: CInt = 0
     fileprivate var isLoopbackOnly: Bool { target.isLoopbackOnly && target.proxy == nil }
 
     init(
@@ -51,19 +53,39 @@ final class ConnectAttempt {
         self.done = nil
         if let timer { multi.loop.cancel(timer) }
         guard result == CURLE_OK else {
-            var systemError = 0
-            shim_getinfo_long(easy, CURLINFO_OS_ERRNO, &systemError)
+            let systemError = systemError(result)
             let error =
                 hasRefusedAddress
                 ? TransportError(
                     .notPermitted,
                     "\(target.summary) is not on this machine, and only TLS connections may leave it"
                 )
-                : TransportError.connecting(to: target, result, systemError: CInt(systemError), detail: detailText)
+                : TransportError.connecting(to: target, result, systemError: systemError, detail: detailText)
             discard()
             return done(.failure(error))
         }
         done(stream())
+    }
+
+    /// The system's reason for a failure, as far as there is one.
+    private func systemError(_ result: CURLcode) -> CInt {
+        if TransportError.isOutOfDescriptors(socketError) { return socketError }
+        var number = 0
+        shim_getinfo_long(easy, CURLINFO_OS_ERRNO, &number)
+        guard number == 0 else { return CInt(clamping: number) }
+        guard socketError == 0 else { return socketError }
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
+            // These open files of their own, and libcurl does not tell why that failed.
+            let probe = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard probe < 0 else {
+                close(probe)
+                return 0
+            }
+            return TransportError.isOutOfDescriptors(errno) ? errno : 0
+        default:
+            return 0
+        }
     }
 
     private func expire() {
@@ -165,11 +187,13 @@ private func opensSocket(
         attempt.hasRefusedAddress = true
         return CURL_SOCKET_BAD
     }
-    return socket(
+    let descriptor = socket(
         address.pointee.family,
         address.pointee.socktype | CInt(SOCK_CLOEXEC.rawValue),
         address.pointee.protocol
     )
+    attempt.socketError = descriptor < 0 ? errno : 0
+    return descriptor
 }
 
 /// Whether an address is on this machine: a Unix socket, 127.0.0.0/8 or ::1 (also written as IPv6).

@@ -37,7 +37,7 @@ package struct ServerURL: Hashable, Sendable {
         let authority = rest[..<(end ?? rest.endIndex)]
         let tail = rest[(end ?? rest.endIndex)...]
         guard !tail.contains(UInt8(ascii: "#")) else {
-            throw Invalid(message: "a server's URL has no fragment: leave out \"#\" and what follows")
+            throw Invalid(message: "a URL has no fragment here: leave out \"#\" and what follows")
         }
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw Invalid(message: "credentials do not belong in the URL: leave out what stands before \"@\"")

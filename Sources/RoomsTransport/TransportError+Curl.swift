@@ -10,6 +10,9 @@ extension TransportError {
         detail: String
     ) -> TransportError {
         let what = "cannot connect to \(target.summary)"
+        if isOutOfDescriptors(systemError) {
+            return TransportError(.exhausted, "\(what): \(noDescriptor(systemError))")
+        }
         switch result {
         case CURLE_COULDNT_RESOLVE_HOST:
             return TransportError(.resolve, "\(what): the name cannot be resolved")
@@ -48,6 +51,8 @@ extension TransportError {
             TransportError(.refused, "the socket takes no more connections")
         case ENOMEM, ENOBUFS:
             TransportError(.exhausted, "no memory left for the connection")
+        case EMFILE, ENFILE:
+            TransportError(.exhausted, noDescriptor(systemError))
         default:
             TransportError(.closed, "the connection broke: \(name(systemError))")
         }
@@ -63,13 +68,20 @@ extension TransportError {
             TransportError(.notPermitted, "\(what): permission denied")
         case ETIMEDOUT:
             TransportError(.timedOut, "\(what): no answer in time")
-        case EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL:
+        case ENOMEM, ENOBUFS, EADDRNOTAVAIL:
             TransportError(.exhausted, "\(what): \(name(systemError))")
         case ECONNRESET:
             TransportError(.closed, "\(what): the peer closed the connection")
         default:
             TransportError(.unreachable, "\(what): \(systemError == 0 ? "no way there" : name(systemError))")
         }
+    }
+
+    static func isOutOfDescriptors(_ systemError: CInt) -> Bool { systemError == EMFILE || systemError == ENFILE }
+
+    private static func noDescriptor(_ systemError: CInt) -> String {
+        "no descriptor is left for it (\(name(systemError))): raise "
+            + (systemError == EMFILE ? "the limit of open files (LimitNOFILE=, ulimit -n)" : "fs.file-max")
     }
 
     private static func name(_ systemError: CInt) -> String {

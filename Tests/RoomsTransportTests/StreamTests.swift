@@ -85,6 +85,22 @@ import Testing
         #expect(error?.message == "cannot connect to 127.0.0.1:\(port.number): nothing listens there")
     }
 
+    @Test("Without a descriptor left the error says so", arguments: ["127.0.0.1", "no-such-host.invalid"])
+    func noDescriptor(host: String) async {
+        await #expect(processExitsWith: .success) { [host] in
+            let client = TestTransport()
+            // The first attempt makes what libcurl keeps.
+            _ = await client.failure(StreamTarget(host: "127.0.0.1", port: 1))
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            while dup(0) >= 0 {}
+            let error = await client.failure(StreamTarget(host: ByteString(host), port: 1))
+            print(error?.message ?? "no error")
+            guard error?.code == .exhausted, error?.message.contains("LimitNOFILE") == true else { exit(1) }
+            exit(0)
+        }
+    }
+
     @Test("A name that does not exist is an error of its own")
     func unresolved() async throws {
         let error = await client.failure(StreamTarget(host: "no-such-host.invalid", port: 80))

@@ -125,7 +125,7 @@ struct EndVerdict: Equatable {
         switch code {
         case 101, 103: "the server needs a token, or this user may not connect"
         case 102: "the token subscribes to a room whose namespace the server does not know"
-        case 109: "the connection token ran out"
+        case 109: "the connection token ran out, or this machine's clock is behind or ahead of the server's"
         default: nil
         }
     }

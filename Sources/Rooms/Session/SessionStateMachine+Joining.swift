@@ -321,7 +321,7 @@ private func hint(forSubscribeError code: UInt32) -> String {
     case 106: "the connection holds as many rooms as the server allows"
     case 107: "the server does not accept the name or the token"
     case 108: "the server does not offer this for the room"
-    case 109: "renew the room's token"
+    case 109: "renew the room's token, or this machine's clock is behind or ahead of the server's"
     case 2000..<2500: "the server's administrator or application removed this client"
     default: "see the server's log"
     }
