@@ -19,7 +19,8 @@ import Testing
         await rig.stop()
         #expect(receiver.requests.filter { $0.room == "room:1" }.map(\.seq) == Array(1...30))
         #expect(receiver.requests.filter { $0.room == "room:2" }.map(\.body.count).allSatisfy { $0 > 1_000_000 })
-        #expect(receiver.connections == 2)
+        // One for each room at most; kept, or there would be thirty-two.
+        #expect((1...2).contains(receiver.connections))
         #expect(rig.lines.lines.isEmpty)
         receiver.stop()
     }
