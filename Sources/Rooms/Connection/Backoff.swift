@@ -10,6 +10,12 @@ package struct Backoff: Sendable, Equatable {
         self.most = most
     }
 
+    /// After a connection that brought events: the first step, at most a tenth of a second long and as much of jitter.
+    var afterProgress: Backoff {
+        let least = min(least, .milliseconds(100))
+        return Backoff(least: least, most: least * 2)
+    }
+
     /// `least` plus anything up to `least` × 2^step, never more than `most`.
     package func delay(step: Int, random: () -> UInt64) -> Duration {
         let least = UInt64(clamping: least.wholeNanoseconds)

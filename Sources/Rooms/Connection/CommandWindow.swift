@@ -79,4 +79,7 @@ struct CommandWindow {
     }
 
     var isEmpty: Bool { entries.isEmpty }
+
+    /// Only large answers are awaited, if any.
+    var isHeavyOnly: Bool { entries.count == heavyCount }
 }

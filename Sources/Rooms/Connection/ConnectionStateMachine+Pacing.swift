@@ -13,6 +13,25 @@ extension ConnectionStateMachine {
     mutating func joinAll() {
         isJoining = true
         for room in sessions.indices { sessions[room].connected() }
+        // Every second connection at most: the others are not held up for long.
+        probed = wasProbing ? nil : nextProbe
+        wasProbing = probed != nil
+        enqueueAll()
+    }
+
+    private var nextProbe: Int? {
+        sessions.indices.filter { sessions[$0].needsProbe }.min { sessions[$0].lastTried < sessions[$1].lastTried }
+    }
+
+    /// Lets the other rooms in once the probed one was answered, or cannot be asked.
+    private mutating func endProbe() {
+        guard let room = probed else { return }
+        guard hasRecovered || sessions[room].isSettled || sessions[room].pausedUntil != nil else { return }
+        probed = nil
+        enqueueAll()
+    }
+
+    private mutating func enqueueAll() {
         let order = sessions.indices.sorted { left, right in
             let (left, right) = (sessions[left], sessions[right])
             return (left.isSuspect ? 1 : 0, left.liveSince, left.room) < (
@@ -24,7 +43,7 @@ extension ConnectionStateMachine {
 
     mutating func enqueue(_ room: Int) {
         if let deadline = sessions[room].deadline { wakeAt = min(wakeAt, deadline) }
-        guard !isQueued[room], sessions[room].wish != nil else { return }
+        guard !isQueued[room], probed == nil || probed == room, sessions[room].wish != nil else { return }
         isQueued[room] = true
         queue.append(room)
     }
@@ -36,6 +55,8 @@ extension ConnectionStateMachine {
 
     /// Ends an event: sends what may be sent, says when to come back.
     mutating func settle(_ turn: inout Turn) {
+        hasAdvanced = hasAdvanced || (isReady && hasNews(turn))
+        endProbe()
         if isReady, pausedAt == nil, !queue.isEmpty { sendQueued(&turn) }
         if isAnswered {
             isAnswered = false
@@ -46,22 +67,68 @@ extension ConnectionStateMachine {
         wakeAt = min(wakeAt, nextDeadline(turn))
     }
 
+    /// An event or a gap of this turn.
+    func hasNews(_ turn: Turn) -> Bool {
+        turn.items.contains { item in
+            switch item {
+            case .event, .gap: true
+            default: false
+            }
+        }
+    }
+
     private mutating func sendQueued(_ turn: inout Turn) {
         var kept: [Int] = []
-        for room in queue {
+        var pages: [(missing: UInt64, room: Int)] = []
+        let waiting = queue
+        // A room whose token cannot be had may come back into it.
+        queue = []
+        for room in waiting {
             guard let wish = sessions[room].wish else {
                 isQueued[room] = false
                 continue
             }
-            let isAlone = wish.isHeavy && sessions[room].isSuspect
-            guard window.admits(isHeavy: wish.isHeavy, isAlone: isAlone) else {
+            if wish.isHeavy, sessions[room].isSuspect {
                 kept.append(room)
-                continue
+            } else if wish == .page, overloads > 0 {
+                pages.append((sessions[room].missing, room))
+            } else if !sendIfAdmitted(wish, for: room, &turn) {
+                kept.append(room)
             }
-            isQueued[room] = false
-            send(wish, for: room, isAlone: isAlone, &turn)
         }
-        queue = kept
+        kept += sendPages(pages, &turn)
+        queue = kept + queue
+        sendSuspect(&turn)
+    }
+
+    /// After an overload rooms that miss little come first, so it must be known how much each misses; gives those that
+    /// have to wait.
+    private mutating func sendPages(_ pages: [(missing: UInt64, room: Int)], _ turn: inout Turn) -> [Int] {
+        guard window.isHeavyOnly else { return pages.map(\.room) }
+        return pages.sorted { $0 < $1 }.map(\.room).filter { !sendIfAdmitted(.page, for: $0, &turn) }
+    }
+
+    /// Only when nothing else is awaited or wanted; of several suspects the one that waited longest for its turn.
+    private mutating func sendSuspect(_ turn: inout Turn) {
+        guard window.isEmpty else { return }
+        let first = queue.min { left, right in
+            (sessions[left].lastTried, sessions[left].missing) < (sessions[right].lastTried, sessions[right].missing)
+        }
+        guard let first, let wish = sessions[first].wish else { return }
+        queue.removeAll { $0 == first }
+        isQueued[first] = false
+        send(wish, for: first, isAlone: true, &turn)
+    }
+
+    private mutating func sendIfAdmitted(
+        _ wish: SessionStateMachine.Wish,
+        for room: Int,
+        _ turn: inout Turn
+    ) -> Bool {
+        guard window.admits(isHeavy: wish.isHeavy, isAlone: false) else { return false }
+        isQueued[room] = false
+        send(wish, for: room, isAlone: false, &turn)
+        return true
     }
 
     private mutating func send(
@@ -83,6 +150,7 @@ extension ConnectionStateMachine {
                 return enqueue(room)
             }
         }
+        company.heard(room)
         let id = nextID()
         let request = sessions[room].start(wish, token: token)
         window.sent(

@@ -81,7 +81,7 @@ extension ConnectionStateMachine {
             return
         }
         guard let room = entry.room else { return refreshed(reply.body, &turn) }
-        if entry.isHeavy { hasRecovered = true }
+        if entry.isHeavy { noteLargeAnswer(for: room) }
         if sessions[room].answered(reply.body, attempt: entry.attempt, &turn) == .reconnect {
             return drop(.confused, code: CloseCode.normal, .confused, &turn)
         }
@@ -93,8 +93,10 @@ extension ConnectionStateMachine {
         case .publication(let publication):
             guard let room = index.find(push.channel) else {
                 turn.tally.unknown += 1
+                company.heard(nil)
                 return
             }
+            company.heard(room)
             sessions[room].published(publication, &turn)
             if sessions[room].state != .live { enqueue(room) }
         case .unsubscribe(let code, let reason):

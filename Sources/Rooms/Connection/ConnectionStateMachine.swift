@@ -58,6 +58,14 @@ struct ConnectionStateMachine {
     var answersPings = false
     /// An answer to a recovery or a history page came through.
     var hasRecovered = false
+    /// One of them was a suspect's, which may be what ends the connection.
+    private var hasSuspectAnswered = false
+    /// An event came, or a gap was found.
+    var hasAdvanced = false
+    /// Which rooms may have had something sent to us.
+    var company = Company()
+    /// The one room that is asked for; the others wait until it is known whether its page ends the connection.
+    var probed: Int?
     /// Not all rooms have been joined, or refused, since it became ready.
     var isJoining = false
     var isAnswered = false
@@ -71,7 +79,11 @@ struct ConnectionStateMachine {
     // Between connections
     private var attempts = 0
     /// Ends in a row that came with, or soon after, answers to recoveries.
-    private var overloads = 0
+    private(set) var overloads = 0
+    /// Counts answers and ends, for `lastTried`.
+    private var tries: UInt64 = 0
+    /// The last connection began with one room alone: this one begins with all.
+    var wasProbing = false
     private var lastVerdict: EndVerdict?
     var pausedAt: Instant?
 
@@ -174,8 +186,10 @@ struct ConnectionStateMachine {
             lastVerdict = nil
         }
         if verdict.isSuspicious, window.heavyCount > 0 || hasRecovered { overloads += 1 }
-        // A connection that brought something of what was missed is no reason to wait longer than last time.
-        let isProgress = verdict.isSuspicious && hasRecovered
+        // A connection that brought an answer is no reason to wait longer than last time, and where each large event
+        // costs a connection, what was missed comes at the pace of the pauses.
+        let isNoWorse = verdict.isSuspicious && hasRecovered
+        let hadAdvanced = hasAdvanced || hasNews(turn)
         forgetConnection(isSuspicious: verdict.isSuspicious, invalidates: verdict.invalidates, &turn)
         if end == .heldUp {
             state = .held
@@ -183,11 +197,14 @@ struct ConnectionStateMachine {
             turn.log(.warning, "the connection is closed until events can be stored again")
             return
         }
+        let isProgress = verdict.isSuspicious && (hadAdvanced || hasNews(turn))
+        if isProgress { attempts = 0 }
+        let backoff = isProgress ? policy.backoff.afterProgress : policy.backoff
         let pause =
             verdict.isTerminal
             ? spread(policy.slowRetry, by: 10, random: turn.random)
-            : policy.backoff.delay(step: attempts, random: turn.random)
-        if !isProgress { attempts += 1 }
+            : backoff.delay(step: attempts, random: turn.random)
+        if !isProgress, !isNoWorse { attempts += 1 }
         state = .waiting(until: turn.now + pause)
         turn.items.append(
             .connection(
@@ -217,11 +234,17 @@ struct ConnectionStateMachine {
     }
 
     private mutating func forgetConnection(isSuspicious: Bool, invalidates: Bool, _ turn: inout Turn) {
-        let wasAlone = window.heavyCount <= 1
+        // Behind a suspect's answer that one may be to blame: the room that waited keeps its place and its page.
+        let wasAlone = window.heavyCount <= 1 && !hasSuspectAnswered
+        let sole = wasAlone && !hasRecovered ? company.sole : nil
+        tries += 1
         window.ended(isSuspicious: isSuspicious)
         for room in sessions.indices {
             if invalidates { sessions[room].invalidate() }
-            sessions[room].disconnected(isSuspicious: isSuspicious, wasAlone: wasAlone, &turn)
+            if isSuspicious, !hasSuspectAnswered, sessions[room].inFlight?.isHeavy == true {
+                sessions[room].lastTried = tries
+            }
+            sessions[room].disconnected(isSuspicious: isSuspicious, wasAlone: wasAlone, isSole: room == sole, &turn)
             // Where even the answers that came through end connections, no room asks for a large one.
             if overloads > 1 { sessions[room].avoidRecovery() }
             isQueued[room] = false
@@ -231,7 +254,19 @@ struct ConnectionStateMachine {
         silenceLimit = nil
         answersPings = false
         hasRecovered = false
+        hasSuspectAnswered = false
+        hasAdvanced = false
+        company = Company()
+        probed = nil
         isJoining = false
+    }
+
+    mutating func noteLargeAnswer(for room: Int) {
+        hasRecovered = true
+        hasSuspectAnswered = hasSuspectAnswered || sessions[room].isSuspect
+        tries += 1
+        sessions[room].lastTried = tries
+        sessions[room].wasAnswered = true
     }
 
     // MARK: intake

@@ -9,7 +9,7 @@ struct PageSize {
     private(set) var limit = 128
     /// A reply was lost on this link: small pages from now on.
     private(set) var isCautious = false
-    /// How often in a row not even a page of one came through.
+    /// How often in a row not even a page of one came through where nothing else can be to blame.
     private(set) var lostSingles = 0
 
     private var aim: Int { isCautious ? 128 * 1024 : 256 * 1024 }
@@ -29,12 +29,15 @@ struct PageSize {
     }
 
     /// The only page that was awaited did not come through; true when its first publication never will.
-    mutating func lost() -> Bool {
+    ///
+    /// `isSole`: nothing but this page can have ended the connection.
+    mutating func lost(isSole: Bool) -> Bool {
         guard limit == 1 else {
             limit = min(16, max(1, limit / 4))
             isCautious = true
             return false
         }
+        guard isSole else { return false }
         lostSingles += 1
         guard lostSingles >= 3 else { return false }
         lostSingles = 0

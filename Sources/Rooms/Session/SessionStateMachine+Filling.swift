@@ -17,6 +17,7 @@ extension SessionStateMachine {
         guard isSameEpoch, result.offset >= old.offset else { return contradicted(&turn) }
         let bytes = result.publications.reduce(0) { $0 + $1.data.count + 64 }
         page.arrived(count: result.publications.count, bytes: bytes)
+        lostInCompany = 0
         let target = live.target
         if !isAnchored { startAtOldest(result.publications, limit: target, otherwise: target, &turn) }
         let before = position?.offset
@@ -79,8 +80,12 @@ extension SessionStateMachine {
     // MARK: replies that never came
 
     /// The connection ended before the answer to a recovery was here.
-    mutating func recoveryLost(wasAlone: Bool) {
-        if wasAlone { lostRecoveries += 1 }
+    mutating func recoveryLost(wasAlone: Bool, isSole: Bool) {
+        if isSole {
+            lostRecoveries += 1
+        } else if wasAlone, isHistoryRefused, !wasAnswered {
+            lostInCompany += 1
+        }
         avoidRecovery()
     }
 
@@ -92,11 +97,14 @@ extension SessionStateMachine {
 
     /// The connection ended before a page was here.
     ///
-    /// Only a page that was awaited alone is to blame itself.
-    mutating func pageLost(wasAlone: Bool, _ turn: inout Turn) {
+    /// Only a page that was awaited alone is made smaller, and only one that nothing else could hinder is given up: a
+    /// live event of any other room may end a connection as well.
+    mutating func pageLost(wasAlone: Bool, isSole: Bool, _ turn: inout Turn) {
         avoidsRecovery = !isHistoryRefused
         guard wasAlone else { return page.beCautious() }
-        guard page.lost(), let position else { return }
+        if page.limit == 1, !isSole, !wasAnswered { lostInCompany += 1 }
+        guard page.lost(isSole: isSole), let position else { return }
+        lostInCompany = 0
         if !isAnchored { anchor(&turn) }
         declare(.tooLarge, to: position.next, &turn)
     }

@@ -163,6 +163,8 @@ extension SessionStateMachine {
     mutating func becomeLive(_ turn: inout Turn) {
         avoidsRecovery = false
         lostRecoveries = 0
+        lostInCompany = 0
+        isSuspect = false
         contradictions = 0
         page.caughtUp()
         liveSince = turn.now

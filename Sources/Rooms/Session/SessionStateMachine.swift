@@ -81,7 +81,17 @@ struct SessionStateMachine {
     var page = PageSize()
     /// The reply to a recovery did not come through: join without one and fill by pages.
     var avoidsRecovery = false
+    /// Recoveries that did not come through where nothing else can be to blame.
     var lostRecoveries = 0
+    /// An overload ended a connection while its large answer was awaited, and it has not caught up since: it is fetched
+    /// alone, behind the others, so that it does not hold them up.
+    var isSuspect = false
+    /// When it was last answered or lost, in the connection's count: suspects take turns.
+    var lastTried: UInt64 = 0
+    /// A large answer came on this connection.
+    var wasAnswered = false
+    /// How often not even the least it can ask for came through, on connections where something else may be to blame.
+    var lostInCompany = 0
     var isHistoryRefused = false
     /// History and subscribe contradict each other, so often in a row.
     var contradictions = 0
@@ -115,8 +125,16 @@ struct SessionStateMachine {
     /// History is refused, and the recovery never comes through: what was missed is given up.
     var isGivingUp: Bool { isHistoryRefused && lostRecoveries >= 3 }
 
-    /// What it fetches failed before: it is fetched alone, so that no other room is blamed.
-    var isSuspect: Bool { page.lostSingles > 0 || (isHistoryRefused && lostRecoveries > 0) }
+    /// It lost what little it can ask for again and again: only a connection of its own tells whether that is to blame.
+    var needsProbe: Bool {
+        isSuspect && state != .failed && lostInCompany + page.lostSingles + (isHistoryRefused ? lostRecoveries : 0) > 0
+    }
+
+    /// How many events it knows to be missing.
+    var missing: UInt64 {
+        guard state == .filling, let position, live.target > position.offset else { return 0 }
+        return live.target - position.offset
+    }
 
     var isJoined: Bool { state == .live || state == .filling }
 
@@ -150,15 +168,22 @@ struct SessionStateMachine {
     /// The connection ended.
     ///
     /// `isSuspicious`: in a way that an answer too large for the link would bring about; `wasAlone`: not more than one
-    /// large answer was awaited.
-    mutating func disconnected(isSuspicious: Bool, wasAlone: Bool = true, _ turn: inout Turn) {
-        if isSuspicious {
-            switch inFlight {
-            case .subscribe(isRecovery: true): recoveryLost(wasAlone: wasAlone)
-            case .page: pageLost(wasAlone: wasAlone, &turn)
-            default: break
+    /// large answer was awaited; `isSole`: moreover nothing else can have ended it.
+    mutating func disconnected(
+        isSuspicious: Bool,
+        wasAlone: Bool = true,
+        isSole: Bool = true,
+        _ turn: inout Turn
+    ) {
+        if isSuspicious, let inFlight, inFlight.isHeavy {
+            isSuspect = true
+            if inFlight == .page {
+                pageLost(wasAlone: wasAlone, isSole: isSole, &turn)
+            } else {
+                recoveryLost(wasAlone: wasAlone, isSole: isSole)
             }
         }
+        wasAnswered = false
         settleTroubles(turn)
         inFlight = nil
         attempt &+= 1
