@@ -223,7 +223,7 @@ struct ConnectionStateMachine {
     private mutating func report(_ verdict: EndVerdict, _ pause: Duration, _ turn: inout Turn) {
         defer { lastVerdict = verdict }
         guard verdict != lastVerdict || attempts.nonzeroBitCount == 1 else { return }
-        var fields = [LogField(.reason, verdict.reason), LogField(.wait, "\(pause)"), LogField(.attempt, attempts)]
+        var fields = [LogField(.reason, verdict.reason), LogField(.wait, pause), LogField(.attempt, attempts)]
         if verdict.code != 0 { fields.insert(LogField(.code, verdict.code), at: 0) }
         if let hint = verdict.hint { fields.append(LogField(.hint, hint)) }
         let message: StaticString =

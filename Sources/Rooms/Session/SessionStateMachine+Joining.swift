@@ -252,7 +252,7 @@ extension SessionStateMachine {
             LogField(.code, code),
             LogField(.reason, reason),
             LogField(.hint, hint(forSubscribeError: code)),
-            LogField(.wait, "\(pause)")
+            LogField(.wait, pause)
         )
     }
 
