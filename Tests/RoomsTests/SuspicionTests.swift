@@ -104,7 +104,7 @@ import Testing
         #expect((pauses.max() ?? .zero) > .seconds(5))
     }
 
-    @Test("a room that misses little comes before those that end the connections", arguments: [1, 5, 20])
+    @Test("a room that misses little comes before those that end the connections", arguments: [1, 5, 10, 20])
     func smallComesFirst(large: Int) {
         var bench = ConnectionBench.rooms(large + 1, published: 40)
         let small = ByteString("r\(large)")
@@ -124,6 +124,25 @@ import Testing
             bench.waitForRetry()
         }
         #expect(connections <= 3)
+    }
+
+    @Test("what one room learned of the page size, the others need not learn again")
+    func sharedLesson() {
+        var bench = ConnectionBench.rooms(10, published: 20)
+        var connections = 0
+        while bench.machine.sessions.contains(where: { $0.position?.offset == 5 }), connections < 60 {
+            connections += 1
+            bench.connect()
+            serve(&bench, behind: false, end: .tooLarge(reason: "")) { command in
+                switch command.request {
+                case .subscribe(let request): request.recover
+                case .history(let request): request.limit > 1
+                default: false
+                }
+            }
+            bench.waitForRetry()
+        }
+        #expect(connections < 15)
     }
 
     @Test("rooms whose every answer ends the connection take turns")

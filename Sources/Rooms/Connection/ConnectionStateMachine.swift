@@ -238,16 +238,23 @@ struct ConnectionStateMachine {
         let wasAlone = window.heavyCount <= 1 && !hasSuspectAnswered
         let sole = wasAlone && !hasRecovered ? company.sole : nil
         tries += 1
+        var tried: Int?
         window.ended(isSuspicious: isSuspicious)
         for room in sessions.indices {
             if invalidates { sessions[room].invalidate() }
-            if isSuspicious, !hasSuspectAnswered, sessions[room].inFlight?.isHeavy == true {
+            if isSuspicious, wasAlone, sessions[room].inFlight?.isHeavy == true {
                 sessions[room].lastTried = tries
+                tried = room
             }
             sessions[room].disconnected(isSuspicious: isSuspicious, wasAlone: wasAlone, isSole: room == sole, &turn)
             // Where even the answers that came through end connections, no room asks for a large one.
             if overloads > 1 { sessions[room].avoidRecovery() }
             isQueued[room] = false
+        }
+        if let tried {
+            // What was too much for one room is so for the others: not each has to lose connections over it.
+            let limit = sessions[tried].page.limit
+            for room in sessions.indices where sessions[room].isSuspect { sessions[room].page.restrict(to: limit) }
         }
         queue.removeAll(keepingCapacity: true)
         refreshAt = nil

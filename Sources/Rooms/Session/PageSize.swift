@@ -28,6 +28,11 @@ struct PageSize {
         limit = min(limit, 16)
     }
 
+    /// Not more than another room could get; arrivals widen it again.
+    mutating func restrict(to limit: Int) {
+        self.limit = min(self.limit, max(1, limit))
+    }
+
     /// The only page that was awaited did not come through; true when its first publication never will.
     ///
     /// `isSole`: nothing but this page can have ended the connection.
