@@ -48,6 +48,29 @@ import Testing
     }
 
     @Test(
+        "no gap either while a connection of its own ends before the room's page is asked for",
+        arguments: [.tooLarge(reason: ""), .lost(reason: ""), .closed(code: 3008, reason: "")] as [ConnectionEnd],
+        [2, 5]
+    )
+    func neverAsked(_ end: ConnectionEnd, rooms: Int) {
+        var bench = ConnectionBench.rooms(rooms, published: 8)
+        bench.streams["r0"] = StreamModel(published: 20)
+        for _ in 0..<60 {
+            bench.connect()
+            let isAlone = bench.commands.count == 1
+            serve(&bench, behind: false, end: end) { command in
+                switch command.request {
+                case .subscribe(let request): isAlone || (request.channel == "r0" && request.recover)
+                case .history: true
+                default: false
+                }
+            }
+            bench.waitForRetry()
+        }
+        #expect(!bench.seen(0).contains { $0.hasPrefix("gap") })
+    }
+
+    @Test(
         "a page that ends every connection is a gap after three ends where its room was alone",
         arguments: [1, 2, 6]
     )
