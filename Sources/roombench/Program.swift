@@ -18,9 +18,10 @@ final class Program {
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         var process = pid_t()
-        var words = arguments.map { strdup($0) } + [nil]
+        // It ends with the benchmark, also when that fails half-way.
+        var words = (["setpriv", "--pdeathsig", "KILL"] + arguments).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
-        let result = posix_spawnp(&process, arguments[0], &actions, nil, &words, environ)
+        let result = posix_spawnp(&process, "setpriv", &actions, nil, &words, environ)
         guard result == 0 else { fail("cannot start \(arguments[0]): \(String(cString: strerror(result)))") }
         self.process = process
     }
