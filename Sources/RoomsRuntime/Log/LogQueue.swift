@@ -41,17 +41,18 @@ package final class LogQueue: Sendable {
 
     /// Writes what waits and ends the thread; after `limit` it gives up, with the thread stuck in its sink.
     ///
-    /// Lines put later are lost.
+    /// Lines put later are lost. Closing again waits for the same end.
     package func close(within limit: Duration = .seconds(1)) {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
             return !state.isClosed
         }
-        guard isFirst else { return }
-        loop.post { [self] in
-            flush()
-            state.withLock { $0.isFinished = true }
-            loop.stop()
+        if isFirst {
+            loop.post { [self] in
+                flush()
+                state.withLock { $0.isFinished = true }
+                loop.stop()
+            }
         }
         // Whoever reads the other end of standard error may not read any more, and the process must end all the same.
         let deadline = SystemClock.now + limit
