@@ -71,6 +71,8 @@ final class CrashRun {
         let killed = try await bridge.kill()
         guard inFlight > 0 else { throw NothingInFlight() }
         receiver.release()
+        // What the dead process had sent is read before the next one begins, however busy the machine is.
+        try await underLoad("the end of what was sent before the kill") { receiver.openCount == 0 }
         return killed
     }
 

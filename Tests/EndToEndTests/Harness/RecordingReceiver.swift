@@ -95,6 +95,7 @@ final class RecordingReceiver: Sendable {
     var count: Int { log.state.withLock { $0.requests.count } }
     /// How many different webhook ids were accepted.
     var acceptedCount: Int { log.state.withLock { $0.accepted.count } }
+    var openCount: Int { log.state.withLock { $0.open } }
     var connectionCount: Int { log.state.withLock { $0.connections } }
 
     /// The requests that carry an event, as the checker wants them.
@@ -110,6 +111,7 @@ private final class ReceiverLog: Sendable {
         var toHold = 0
         var held = 0
         var connections = 0
+        var open = 0
     }
 
     let state = Lock(State())
@@ -132,7 +134,9 @@ private final class ReceiverServer {
     private let loop: EventLoop
     private let log: ReceiverLog
     private var listener: LoopListener?
-    private var connections: [Int: Connection] = [:]
+    private var connections: [Int: Connection] = [:] {
+        didSet { log.state.withLock { [count = connections.count] in $0.open = count } }
+    }
 
     init(loop: EventLoop, log: ReceiverLog) {
         self.loop = loop
