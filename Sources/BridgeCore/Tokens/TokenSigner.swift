@@ -30,7 +30,7 @@ package struct TokenSigner: Sendable {
 
     /// `now` is in milliseconds since 1970.
     package func connectionToken(now: Int64) -> Secret {
-        sign(secret) { claims in
+        TokenKey(secret).sign { claims in
             claims.key(literal: "sub")
             claims.string(user)
             claims.key(literal: "exp")
@@ -41,7 +41,7 @@ package struct TokenSigner: Sendable {
     /// A token for one room that makes it durable even where clients may not ask for that, and keeps RoomBridge out of
     /// its members.
     package func subscriptionToken(room: ByteString, now: Int64) -> Secret {
-        sign(subscriptionSecret) { claims in
+        TokenKey(subscriptionSecret).sign { claims in
             claims.key(literal: "sub")
             claims.string(user)
             claims.key(literal: "channel")
@@ -65,17 +65,5 @@ package struct TokenSigner: Sendable {
             $0.key(literal: "value")
             $0.bool(value)
         }
-    }
-
-    private func sign(_ key: Secret, _ claims: (inout JSONWriter) -> Void) -> Secret {
-        var payload = JSONWriter()
-        payload.object(claims)
-        var token = Base64.encodeURL(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
-        token.append(UInt8(ascii: "."))
-        token += Base64.encodeURL(payload.bytes)
-        let signature = MessageAuthenticator(key: key).authenticate(token)
-        token.append(UInt8(ascii: "."))
-        token += Base64.encodeURL(signature)
-        return Secret(token)
     }
 }
