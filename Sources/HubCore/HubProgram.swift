@@ -27,6 +27,8 @@ package enum HubProgram {
 
         Without a configuration: 127.0.0.1:8000, rooms order:{id} (keeps 20), chat:{a}:{b} and
         shop (public, keeps 20), API key roomhub-api-key, token secret roomhub-token-secret.
+        POST /auth gives tokens to the users alice and bob: try it with
+        curl -H 'Authorization: Bearer alice' -d '{"rooms":["order:1"]}' http://127.0.0.1:8000/auth
         """
 
     /// Runs until SIGTERM or SIGINT; the exit status.

@@ -49,13 +49,15 @@ extension HubConfiguration {
 }
 
 /// Reads a tree and gathers what is wrong with it.
-private struct ConfigurationReader {
+struct ConfigurationReader {
     private(set) var issues: [HubConfigurationIssue] = []
 
     mutating func configuration(_ root: JSONNode) -> HubConfiguration {
         var configuration = HubConfiguration.standard
+        configuration.auth = nil
         let keys: Set<ByteString> = [
-            "$schema", "listen", "api_key", "token_secret", "rooms", "anonymous", "ping_interval", "pong_timeout",
+            "$schema", "listen", "api_key", "token_secret", "rooms", "auth", "anonymous", "ping_interval",
+            "pong_timeout",
         ]
         for (key, path, value) in members(root, path: "", keys) {
             switch key {
@@ -63,6 +65,7 @@ private struct ConfigurationReader {
             case "api_key": configuration.apiKey = secret(value, path) ?? configuration.apiKey
             case "token_secret": configuration.tokenSecret = secret(value, path) ?? configuration.tokenSecret
             case "rooms": configuration.rooms = rooms(value, path)
+            case "auth": configuration.auth = auth(value, path)
             case "anonymous": configuration.session.admitsAnonymous = flag(value, path)
             case "ping_interval": configuration.session.pingInterval = duration(value, path)
             case "pong_timeout": configuration.session.pongTimeout = duration(value, path)
@@ -175,7 +178,7 @@ private struct ConfigurationReader {
         }
     }
 
-    private mutating func secret(_ node: JSONNode, _ path: String) -> Secret? {
+    mutating func secret(_ node: JSONNode, _ path: String) -> Secret? {
         do throws(SecretReferenceError) {
             return try SecretReference(node).resolve()
         } catch {
@@ -198,20 +201,20 @@ private struct ConfigurationReader {
         return 0
     }
 
-    private mutating func duration(_ node: JSONNode, _ path: String) -> Duration {
+    mutating func duration(_ node: JSONNode, _ path: String) -> Duration {
         if let text = node.string, let duration = Duration(text: text) { return duration }
         add(node, path, "is not a length of time", "write for example \"30m\"; the units are ms, s, m, h and d")
         return .seconds(3_600)
     }
 
-    private mutating func elements(_ node: JSONNode, _ path: String) -> [JSONNode] {
+    mutating func elements(_ node: JSONNode, _ path: String) -> [JSONNode] {
         if let elements = node.elements { return elements }
         add(node, path, "is not a list", "write [ … ]")
         return []
     }
 
     /// The members with their paths; those that nobody knows, or that stood before, are mistakes.
-    private mutating func members(
+    mutating func members(
         _ node: JSONNode,
         path: String,
         _ known: Set<ByteString>
@@ -248,7 +251,7 @@ private struct ConfigurationReader {
         }
     }
 
-    private mutating func add(_ node: JSONNode, _ path: String, _ what: String, _ remedy: String) {
+    mutating func add(_ node: JSONNode, _ path: String, _ what: String, _ remedy: String) {
         issues.append(HubConfigurationIssue(position: node.position, path: path, what: what, remedy: remedy))
     }
 }

@@ -8,12 +8,21 @@ package struct HubConfiguration: Sendable {
     package var tokenSecret: Secret
     package var rooms: [RoomRule]
     package var session = SessionSettings()
+    /// Nil: there is no such route.
+    package var auth: DemoAuthSettings?
 
-    package init(listen: [ListenAddress], apiKey: Secret, tokenSecret: Secret, rooms: [RoomRule]) {
+    package init(
+        listen: [ListenAddress],
+        apiKey: Secret,
+        tokenSecret: Secret,
+        rooms: [RoomRule],
+        auth: DemoAuthSettings? = nil
+    ) {
         self.listen = listen
         self.apiKey = apiKey
         self.tokenSecret = tokenSecret
         self.rooms = rooms
+        self.auth = auth
     }
 
     /// Known to everybody, which is why the hub listens on loopback only unless told.
@@ -21,7 +30,7 @@ package struct HubConfiguration: Sendable {
     package static let usualTokenSecret = Secret("roomhub-token-secret")
 
     /// `127.0.0.1:8000`, with three kinds of rooms to try things out: orders that keep 20 publications, chats, and a
-    /// public shop.
+    /// public shop; and two users, alice and bob, who may join orders and their own chats.
     package static let standard = HubConfiguration(
         listen: ["127.0.0.1:8000"],
         apiKey: usualAPIKey,
@@ -30,6 +39,7 @@ package struct HubConfiguration: Sendable {
             RoomRule(pattern: "order:{id}", history: 20),
             RoomRule(pattern: "chat:{a}:{b}"),
             RoomRule(pattern: "shop", history: 20, isPublic: true),
-        ]
+        ],
+        auth: .standard
     )
 }

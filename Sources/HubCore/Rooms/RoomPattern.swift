@@ -38,7 +38,11 @@ package struct RoomPattern: Sendable, CustomStringConvertible {
 
     package var description: String { text.description }
 
-    package init(_ text: ByteString) throws(PatternError) {
+    /// The only name it is for; nil for a pattern with braces.
+    var name: ByteString? { literalCount == steps.count ? text : nil }
+
+    /// With a `user`, `{user}` stands for that name alone.
+    package init(_ text: ByteString, user: ByteString? = nil) throws(PatternError) {
         guard !text.isEmpty else { throw PatternError("the pattern is empty", "name a room, or write {x*} for all") }
         var steps: [Step] = []
         var rest = text.bytes[...]
@@ -57,6 +61,14 @@ package struct RoomPattern: Sendable, CustomStringConvertible {
             if isRest { label.removeLast() }
             guard !label.isEmpty, label.allSatisfy(Self.isLabelByte) else {
                 throw PatternError("a label that is not made of letters, digits and _", "write {id} or {rest*}")
+            }
+            if let user, label.elementsEqual("user".utf8) {
+                guard !isRest else { throw PatternError("{user*} is no rest of a name", "write {user} or {rest*}") }
+                guard !user.bytes.contains(UInt8(ascii: ":")) else {
+                    throw PatternError("{user} is one part of a name, and \(user) has a : in it", "write the name out")
+                }
+                steps += user.bytes.map { Step(kind: .byte($0), repeats: false) }
+                continue
             }
             if isRest {
                 guard rest.isEmpty else {

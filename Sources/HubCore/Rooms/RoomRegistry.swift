@@ -40,6 +40,11 @@ package final class RoomRegistry {
         rooms[name]?.rule ?? rules.first { $0.pattern.matches(name) }
     }
 
+    /// The rooms whose rules name them and let anybody in, in the order of their names.
+    var publicNames: [ByteString] {
+        rules.filter(\.isPublic).compactMap(\.pattern.name).sorted()
+    }
+
     /// The room of that name, made when a rule has it; nil without one.
     func room(_ name: ByteString) -> Room? {
         if let room = rooms[name] { return room }

@@ -5,7 +5,7 @@ internal import RoomsWire
 
 /// Everything that lives on the hub's loop: rooms, listening servers, connections.
 final class Hub {
-    private static let webSocketPath = ByteString("/connection/websocket")
+    static let webSocketPath = ByteString("/connection/websocket")
     private static let subprotocol = ByteString("centrifuge-protobuf")
     private static let sweepInterval = Duration.seconds(5)
 
@@ -14,6 +14,7 @@ final class Hub {
     private let registry: RoomRegistry
     private let verifier: TokenVerifier
     private let key: Secret
+    private let auth: DemoAuth?
     private let logger: Logger
     private let startedAt = SystemClock.now
     private let nodeID = RoomRegistry.randomEpoch()
@@ -34,6 +35,8 @@ final class Hub {
         registry = RoomRegistry(rules: configuration.rooms)
         verifier = TokenVerifier(secret: configuration.tokenSecret)
         key = configuration.apiKey
+        let tokenKey = TokenKey(configuration.tokenSecret)
+        auth = configuration.auth.map { [registry] in DemoAuth($0, key: tokenKey, registry: registry) }
     }
 
     // MARK: life
@@ -81,6 +84,7 @@ final class Hub {
     private func answer(_ request: HTTPRequest, _ api: ServerAPI) -> HTTPResponse {
         if request.path == Self.webSocketPath { return upgrade(request) }
         if request.path.hasPrefix(ServerAPI.prefix) { return api.answer(request, at: SystemClock.now) }
+        if let answer = auth?.answer(request, at: .now) { return answer }
         return .text("404 page not found\n", status: 404)
     }
 

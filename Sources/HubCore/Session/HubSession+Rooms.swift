@@ -18,7 +18,7 @@ private struct Admission {
 
 extension HubSession {
     /// The longest name of a room.
-    private static let nameLimit = 255
+    static let nameLimit = 255
     /// Bit 1 of `SubscribeRequest.flag`: an error in place of recovered=false.
     private static let rejectUnrecovered: Int64 = 2
 
