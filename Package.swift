@@ -19,13 +19,8 @@ func program(_ name: String, needs: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: needs, swiftSettings: settings)
 }
 
-func tests(
-    _ name: String,
-    needs: [Target.Dependency],
-    exclude: [String] = [],
-    resources: [Resource] = []
-) -> Target {
-    .testTarget(name: name, dependencies: needs, exclude: exclude, resources: resources, swiftSettings: settings)
+func tests(_ name: String, needs: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: needs, exclude: exclude, swiftSettings: settings)
 }
 
 func library(_ name: String, pkgConfig: String? = nil, debian: String) -> Target {
@@ -96,11 +91,7 @@ let package = Package(
         ),
         tests("ConventionTests", needs: []),
         tests("RoomsRuntimeTests", needs: ["RoomsRuntime", "BridgeTestSupport"]),
-        tests(
-            "RoomsWireTests",
-            needs: ["RoomsWire", "RoomsRuntime", "BridgeTestSupport"],
-            resources: [.copy("Transcripts")]
-        ),
+        tests("RoomsWireTests", needs: ["RoomsWire", "RoomsRuntime", "BridgeTestSupport"]),
         tests("RoomsHTTPTests", needs: ["RoomsHTTP", "RoomsRuntime", "BridgeTestSupport"]),
         tests(
             "RoomsTransportTests",

@@ -1,7 +1,8 @@
 /// Says whether bytes are JSON, and builds nothing.
 ///
 /// Exactly RFC 8259: UTF-8 checked (no overlong forms, no surrogates), no byte order mark, escapes of lone surrogates
-/// are fine. What is nested deeper than `maximumDepth` counts as not JSON; nothing recurses.
+/// are fine. What is nested deeper than `maximumDepth` counts as not JSON; nothing recurses. The functions with
+/// `Unchecked` in their name let any bytes from 0x80 on stand in strings, and any depth.
 package enum JSONScanner {
     package static let maximumDepth = 512
 
@@ -15,13 +16,24 @@ package enum JSONScanner {
         return behind >= 0 && skipWhiteSpace(text, behind, end) == end
     }
 
+    /// Says whether bytes are JSON but for the UTF-8 in strings, however deep.
+    package static func isValidUnchecked(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let base = bytes.baseAddress else { return false }
+        let text = base.assumingMemoryBound(to: UInt8.self)
+        let end = bytes.count
+        let start = skipWhiteSpace(text, 0, end)
+        let behind = skipUncheckedValue(text, start, end)
+        return behind >= 0 && skipWhiteSpace(text, behind, end) == end
+    }
+
     /// Goes over the value that begins at `index`.
     ///
     /// Returns the index behind it, or -1 if it is not valid.
     static func skipValue(_ text: UnsafePointer<UInt8>, _ index: Int, _ end: Int, depth: Int) -> Int {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: maximumDepth / 64) { words in
             guard let words = words.baseAddress else { return -1 }
-            return skip(text, index, end, outside: depth, inObject: false, words)
+            let limit = maximumDepth &- depth
+            return skip(text, index, end, limit: limit, inObject: false, checksUTF8: true, words)
         }
     }
 
@@ -31,7 +43,21 @@ package enum JSONScanner {
     static func skipRestOfObject(_ text: UnsafePointer<UInt8>, _ index: Int, _ end: Int) -> Int {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: maximumDepth / 64) { words in
             guard let words = words.baseAddress else { return -1 }
-            return skip(text, index, end, outside: 0, inObject: true, words)
+            return skip(text, index, end, limit: maximumDepth, inObject: true, checksUTF8: true, words)
+        }
+    }
+
+    /// Goes over the value that begins at `index`.
+    ///
+    /// Returns the index behind it, or -1 if it is not valid.
+    static func skipUncheckedValue(_ text: UnsafePointer<UInt8>, _ index: Int, _ end: Int) -> Int {
+        guard index < end else { return -1 }
+        let byte = text[index]
+        // What is deeper than half of its bytes cannot be closed in the other half.
+        let limit = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") ? (end &- index) / 2 : 0
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: limit / 64 &+ 1) { words in
+            guard let words = words.baseAddress else { return -1 }
+            return skip(text, index, end, limit: limit, inObject: false, checksUTF8: false, words)
         }
     }
 
@@ -49,11 +75,26 @@ package enum JSONScanner {
     /// Goes over the rest of a string, from behind its first quote to behind its last; -1 if it is not valid.
     @inline(__always)
     static func skipString(_ text: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> Int {
+        skipString(text, start, end, checksUTF8: true)
+    }
+
+    /// Goes over the rest of a string, from behind its first quote to behind its last; -1 if it is not valid.
+    static func skipUncheckedString(_ text: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> Int {
+        skipString(text, start, end, checksUTF8: false)
+    }
+
+    @inline(__always)
+    private static func skipString(
+        _ text: UnsafePointer<UInt8>,
+        _ start: Int,
+        _ end: Int,
+        checksUTF8: Bool
+    ) -> Int {
         var index = start
         while true {
             while index &+ 8 <= end {
                 let word = UnsafeRawPointer(text + index).loadUnaligned(as: UInt64.self).littleEndian
-                let special = specialBytes(word)
+                let special = specialBytes(word, checksUTF8: checksUTF8)
                 guard special == 0 else {
                     index &+= special.trailingZeroBitCount &>> 3
                     break
@@ -66,7 +107,7 @@ package enum JSONScanner {
             if byte == UInt8(ascii: "\\") {
                 index = skipEscape(text, index &+ 1, end)
                 guard index >= 0 else { return -1 }
-            } else if byte >= 0x80 {
+            } else if checksUTF8, byte >= 0x80 {
                 repeat {
                     let length = UTF8Sequence.length(text, at: index, end: end)
                     guard length > 0 else { return -1 }
@@ -83,15 +124,16 @@ package enum JSONScanner {
     /// The loop over values, keys and brackets.
     ///
     /// `stack` has one bit for each open bracket of the innermost 64, 1 for an object; the others are in `words`.
+    @inline(__always)
     private static func skip(
         _ text: UnsafePointer<UInt8>,
         _ start: Int,
         _ end: Int,
-        outside: Int,
+        limit: Int,
         inObject: Bool,
+        checksUTF8: Bool,
         _ words: UnsafeMutablePointer<UInt64>
     ) -> Int {
-        let limit = maximumDepth &- outside
         var index = start
         var depth = inObject ? 1 : 0
         var stack: UInt64 = inObject ? 1 : 0
@@ -101,7 +143,7 @@ package enum JSONScanner {
             index &+= 1
             switch byte {
             case UInt8(ascii: "\""):
-                index = skipString(text, index, end)
+                index = skipString(text, index, end, checksUTF8: checksUTF8)
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard depth < limit else { return -1 }
                 if depth & 63 == 0, depth > 0 { words[depth &>> 6 &- 1] = stack }
@@ -113,7 +155,7 @@ package enum JSONScanner {
                 // An empty one is closed by the loop below, as it would be behind a value.
                 if text[index] != byte &+ 2 {
                     if isObject == 1 {
-                        index = skipKey(text, index, end)
+                        index = skipKey(text, index, end, checksUTF8: checksUTF8)
                         guard index >= 0 else { return -1 }
                     }
                     continue
@@ -140,7 +182,7 @@ package enum JSONScanner {
                 if byte == UInt8(ascii: ",") {
                     index = skipWhiteSpace(text, index, end)
                     if stack & 1 == 1 {
-                        index = skipKey(text, index, end)
+                        index = skipKey(text, index, end, checksUTF8: checksUTF8)
                         guard index >= 0 else { return -1 }
                     }
                     break
@@ -154,9 +196,14 @@ package enum JSONScanner {
 
     /// Goes over a key, its colon and white space, to the member's value; -1 if it is not valid.
     @inline(__always)
-    private static func skipKey(_ text: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> Int {
+    private static func skipKey(
+        _ text: UnsafePointer<UInt8>,
+        _ start: Int,
+        _ end: Int,
+        checksUTF8: Bool
+    ) -> Int {
         guard start < end, text[start] == UInt8(ascii: "\"") else { return -1 }
-        let behind = skipString(text, start &+ 1, end)
+        let behind = skipString(text, start &+ 1, end, checksUTF8: checksUTF8)
         return behind < 0 ? -1 : skipColon(text, behind, end)
     }
 
@@ -236,12 +283,13 @@ package enum JSONScanner {
     ///
     /// Bits above that one may be set wrongly (borrows), never below it.
     @inline(__always)
-    private static func specialBytes(_ word: UInt64) -> UInt64 {
+    private static func specialBytes(_ word: UInt64, checksUTF8: Bool) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops: UInt64 = 0x8080_8080_8080_8080
         let quotes = word ^ (ones &* 0x22)
         let backslashes = word ^ (ones &* 0x5c)
         let control = (word &- ones &* 0x20) & ~word
-        return (word | control | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes) & tops
+        return ((checksUTF8 ? word : 0) | control | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes)
+            & tops
     }
 }

@@ -169,5 +169,5 @@ package struct JSONWriter {
         }
     }
 
-    private static let hexadecimal = Array("0123456789abcdef".utf8)
+    static let hexadecimal = Array("0123456789abcdef".utf8)
 }

@@ -15,6 +15,12 @@ package struct WireError: Error, Equatable, Sendable {
         case badField
         /// A group that ends where none is open, as another than it began, not at all, or is nested too deeply.
         case badGroup
+        /// A line without a JSON text, between lines that have one or before them.
+        case emptyLine
+        /// A line that does not begin with a JSON text.
+        case notJSON
+        /// A known field with a value that it cannot have.
+        case wrongType
     }
 
     package let code: Code
@@ -38,7 +44,10 @@ extension WireError: CustomStringConvertible {
             case .wrongWireType: "a known field with another wire type than the schema's"
             case .badField: "a field number or wire type that does not exist"
             case .badGroup: "a group that does not end as it began"
+            case .emptyLine: "an empty line"
+            case .notJSON: "a line that is not JSON"
+            case .wrongType: "a known field with a value that it cannot have"
             }
-        return "\(what) at byte \(offset) of the frame; a protobuf frame of length-prefixed messages would be right"
+        return "\(what) at byte \(offset) of the frame; whole messages in the connection's form would be right"
     }
 }

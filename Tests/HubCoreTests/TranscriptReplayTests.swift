@@ -1,3 +1,4 @@
+import BridgeTestSupport
 import Foundation
 import RoomsRuntime
 import RoomsWire
@@ -18,11 +19,8 @@ import Testing
 
     @Test("the hub says what the real server said", arguments: scenarios)
     func replay(_ scenario: String) throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        let file = folder.appending(path: "RoomsWireTests/Transcripts/\(scenario).ndjson")
-        let lines = [UInt8](try Data(contentsOf: file)).split(separator: 0x0a)
         var replay = try Replay()
-        for line in lines { try replay.play(try JSONDocument.parse(Array(line), maximumDepth: 512).root) }
+        for line in try Transcript(named: scenario).lines { try replay.play(line) }
         #expect(replay.compared > 0)
     }
 }

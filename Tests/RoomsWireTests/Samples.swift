@@ -15,16 +15,16 @@ enum Samples {
             Reply(id: 1, .error(ErrorReply(code: .max, message: "limit", isTemporary: true)))
         ),
         (
-            "4522431204726f6f6d223b22027b7d2a120a01751201631a077b2261223a317d2201ff30073a050a016b12003a050a00"
+            "4522431204726f6f6d223b22027b7d2a120a01751201631a077b2261223a317d22013730073a050a016b12003a050a00"
                 + "120176400148ffffffffffffffffff01520177720165",
             Reply(id: 0, .push(Push(channel: "room", .publication(publication))))
         ),
         (
-            "1e221c1204726f6f6d2a140a120a01751201631a077b2261223a317d2201ff",
+            "1e221c1204726f6f6d2a140a120a01751201631a077b2261223a317d220137",
             Reply(id: 0, .push(Push(channel: "room", .join(info))))
         ),
         (
-            "1e221c1204726f6f6d32140a120a01751201631a077b2261223a317d2201ff",
+            "1e221c1204726f6f6d32140a120a01751201631a077b2261223a317d220137",
             Reply(id: 0, .push(Push(channel: "room", .leave(info))))
         ),
         (
@@ -36,11 +36,11 @@ enum Samples {
             Reply(id: 0, .push(Push(channel: "", .message(data: Array("{}".utf8)))))
         ),
         (
-            "1622141204726f6f6d4a0c0801220165280930013a0164",
+            "1622141204726f6f6d4a0c0801220165280930013a0131",
             Reply(id: 0, .push(Push(channel: "room", .subscribe(subscribePush))))
         ),
         (
-            "34223252300a01631201761801203c2a016432050a0161120032070a016212021801381940014a017352016e5880d095"
+            "34223252300a01631201761801203c2a013132050a0161120032070a016212021801381940014a017352016e5880d095"
                 + "ffbc316001",
             Reply(id: 0, .push(Push(channel: "", .connect(connectResult))))
         ),
@@ -57,14 +57,14 @@ enum Samples {
             Reply(id: 0, .push(compactPush))
         ),
         (
-            "3408012a300a01631201761801203c2a016432050a0161120032070a016212021801381940014a017352016e5880d095"
+            "3408012a300a01631201761801203c2a013132050a0161120032070a016212021801381940014a017352016e5880d095"
                 + "ffbc316001",
             Reply(id: 1, .connect(connectResult))
         ),
         (
-            "7c08ffffffff0f32740801103c18013201653a3b22027b7d2a120a01751201631a077b2261223a317d2201ff30073a05"
+            "7c08ffffffff0f32740801103c18013201653a3b22027b7d2a120a01751201631a077b2261223a317d22013730073a05"
                 + "0a016b12003a050a00120176400148ffffffffffffffffff015201777201653a00400148ffffffffffffffffff015001"
-                + "5a01646001680170feffffffffffffffff0178fdffffffffffffffff01",
+                + "5a01316001680170feffffffffffffffff0178fdffffffffffffffff01",
             Reply(id: .max, .subscribe(subscribeResult))
         ),
         (
@@ -76,7 +76,7 @@ enum Samples {
             Reply(id: 3, .publish)
         ),
         (
-            "2608034a220a180a02633112120a01751201631a077b2261223a317d2201ff0a060a0263321200",
+            "2608034a220a180a02633112120a01751201631a077b2261223a317d2201370a060a0263321200",
             Reply(id: 3, .presence(clients: presence))
         ),
         (
@@ -84,7 +84,7 @@ enum Samples {
             Reply(id: 3, .presenceStats(clients: 5, users: 300))
         ),
         (
-            "4608035a420a3b22027b7d2a120a01751201631a077b2261223a317d2201ff30073a050a016b12003a050a0012017640"
+            "4608035a420a3b22027b7d2a120a01751201631a077b2261223a317d22013730073a050a016b12003a050a0012017640"
                 + "0148ffffffffffffffffff015201777201651201651807",
             Reply(id: 3, .history(historyResult))
         ),
@@ -112,7 +112,7 @@ enum Samples {
             Command(id: 1, .connect(connectRequest))
         ),
         (
-            "2608022a220a0161120174180132016538ac0242016448015001580170ffffffffffffffffff01",
+            "2608022a220a0161120174180132016538ac0242013148015001580170ffffffffffffffffff01",
             Command(id: 2, .subscribe(subscribeRequest))
         ),
         (
@@ -120,8 +120,8 @@ enum Samples {
             Command(id: 3, .unsubscribe(channel: "a"))
         ),
         (
-            "0b08033a070a0161120200ff",
-            Command(id: 3, .publish(channel: "a", data: [0, 0xff]))
+            "0b08033a070a016112023132",
+            Command(id: 3, .publish(channel: "a", data: Array("12".utf8)))
         ),
         (
             "07080342030a0161",
@@ -198,7 +198,7 @@ enum Samples {
     static let info: ClientInfo = {
         var info = ClientInfo(user: "u", client: "c")
         info.connInfo = Array(#"{"a":1}"#.utf8)
-        info.chanInfo = [0xff]
+        info.chanInfo = Array("7".utf8)
         return info
     }()
 
@@ -223,7 +223,7 @@ enum Samples {
         push.epoch = "e"
         push.offset = 9
         push.positioned = true
-        push.data = Array("d".utf8)
+        push.data = Array("1".utf8)
         return push
     }()
 
@@ -235,7 +235,7 @@ enum Samples {
         result.version = "v"
         result.expires = true
         result.ttl = 60
-        result.data = Array("d".utf8)
+        result.data = Array("1".utf8)
         result.subs = [
             NamedSubscribeResult(channel: "a", result: SubscribeResult()),
             NamedSubscribeResult(channel: "b", result: joined),
@@ -259,7 +259,7 @@ enum Samples {
         result.recovered = true
         result.offset = .max
         result.positioned = true
-        result.data = Array("d".utf8)
+        result.data = Array("1".utf8)
         result.wasRecovering = true
         result.delta = true
         result.id = -2
@@ -319,7 +319,7 @@ enum Samples {
         request.recover = true
         request.epoch = "e"
         request.offset = 300
-        request.data = Array("d".utf8)
+        request.data = Array("1".utf8)
         request.positioned = true
         request.recoverable = true
         request.joinLeave = true

@@ -1,9 +1,9 @@
-import Foundation
+import BridgeTestSupport
 import RoomsRuntime
 import RoomsWire
 import Testing
 
-/// Frames of a real server and of official clients, copied from its recordings.
+/// Protobuf frames of a real server and of official clients, copied from its recordings.
 @Suite struct TranscriptTests {
     struct Frame {
         var scenario: String
@@ -16,19 +16,15 @@ import Testing
     }
 
     static func frames() throws -> [Frame] {
-        let folder = try #require(Bundle.module.url(forResource: "Transcripts", withExtension: nil))
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         var frames: [Frame] = []
-        for file in files.sorted(by: { $0.path < $1.path }) where file.pathExtension == "ndjson" {
-            let lines = [UInt8](try Data(contentsOf: file)).split(separator: 0x0a)
-            for (number, line) in lines.enumerated() {
-                let node = try JSONDocument.parse(Array(line), maximumDepth: 512).root
+        for transcript in try Transcript.all() where transcript.isProtobuf {
+            for (number, node) in transcript.lines.enumerated() {
                 // The server takes a text frame with the same bytes as well; one is recorded.
                 let text = node["text"]?.string?.bytes
                 guard let content = node["hex"]?.string.map({ bytes(hex: $0.string) }) ?? text else { continue }
                 frames.append(
                     Frame(
-                        scenario: file.lastPathComponent,
+                        scenario: transcript.name,
                         line: number + 1,
                         isFromClient: node["from"]?.string == "client",
                         connection: node["conn"]?.string ?? .empty,
