@@ -22,10 +22,13 @@ package struct HubError: Error, Equatable, Sendable {
     package static let notAvailable = HubError(108, "not available")
     package static let tokenExpired = HubError(109, "token expired")
     package static let expired = HubError(110, "expired")
+    /// Centrifugo leaves the codes from 400 to others; the rooms page calls this one `full`.
+    package static let full = HubError(450, "full")
     package static let unrecoverablePosition = HubError(112, "unrecoverable position")
     /// What the server API says where a client hears 107 or 104.
     package static let internalError = HubError(100, "internal server error", isTemporary: true)
     package static let notFound = HubError(104, "not found")
+    package static let conflict = HubError(113, "conflict")
 
     var reply: ErrorReply { ErrorReply(code: code, message: message, isTemporary: isTemporary) }
 }
@@ -42,6 +45,11 @@ package struct HubClose: Equatable, Sendable {
         self.reason = reason
     }
 
+    /// False for what a close frame may not carry (RFC 6455, section 7.4), or no server says: the connection is cut.
+    var isSayable: Bool {
+        (code == 1000 || (3000...4999).contains(code)) && reason.count <= 123
+    }
+
     /// Never on the wire: the peer closed, or its socket broke.
     static let closed = HubClose(3000, "connection closed")
     package static let shutdown = HubClose(3001, "shutdown")
@@ -54,10 +62,14 @@ package struct HubClose: Equatable, Sendable {
         close.dropsQueue = true
         return close
     }()
+    package static let insufficientState = HubClose(3010, "insufficient state")
     package static let noPong = HubClose(3012, "no pong")
     package static let invalidToken = HubClose(3500, "invalid token")
     package static let badRequest = HubClose(3501, "bad request")
     package static let stale = HubClose(3502, "stale")
     package static let forced = HubClose(3503, "force disconnect")
+    package static let connectionLimit = HubClose(3504, "connection limit")
+    package static let channelLimit = HubClose(3505, "channel limit")
+    package static let inappropriateProtocol = HubClose(3506, "inappropriate protocol")
     package static let notAvailable = HubClose(3508, "not available")
 }

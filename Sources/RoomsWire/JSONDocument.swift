@@ -10,9 +10,14 @@ package struct JSONDocument: Sendable {
 
     /// The text `bytes` as a tree, or the first mistake in it.
     ///
-    /// Accepts RFC 8259 exactly. Nothing here recurses, however deep the text is.
-    package static func parse(_ bytes: [UInt8], maximumDepth: Int = usualDepth) throws(JSONError) -> JSONDocument {
-        var parser = JSONParser(bytes, maximumDepth: maximumDepth)
+    /// Accepts RFC 8259 exactly; without `checksUTF8` also strings of any bytes, as real servers do, whose text is not
+    /// looked at. Nothing here recurses, however deep the text is.
+    package static func parse(
+        _ bytes: [UInt8],
+        maximumDepth: Int = usualDepth,
+        checksUTF8: Bool = true
+    ) throws(JSONError) -> JSONDocument {
+        var parser = JSONParser(bytes, maximumDepth: maximumDepth, checksUTF8: checksUTF8)
         let entries = try parser.parse()
         return JSONDocument(root: JSONNode(tape: JSONTape(bytes: bytes, entries: entries), index: 0))
     }

@@ -4,6 +4,7 @@
 struct JSONParser {
     private let bytes: [UInt8]
     private let maximumDepth: Int
+    private let checksUTF8: Bool
     private var index = 0
     private var line = 1
     private var lineStart = 0
@@ -20,9 +21,10 @@ struct JSONParser {
         case commaOrEnd
     }
 
-    init(_ bytes: [UInt8], maximumDepth: Int) {
+    init(_ bytes: [UInt8], maximumDepth: Int, checksUTF8: Bool) {
         self.bytes = bytes
         self.maximumDepth = maximumDepth
+        self.checksUTF8 = checksUTF8
     }
 
     mutating func parse() throws(JSONError) -> [JSONEntry] {
@@ -228,7 +230,7 @@ extension JSONParser {
                     "\(found) inside a string",
                     remedy: "write it as an escape (\\n for a line end), or close the string before it"
                 )
-            case 0x80...:
+            case 0x80... where checksUTF8:
                 let length = bytes.withUnsafeBufferPointer { buffer in
                     buffer.baseAddress.map { UTF8Sequence.length($0, at: index, end: buffer.count) } ?? 0
                 }

@@ -8,25 +8,21 @@ import Testing
 final class Conversation {
     static let secret = Secret("token-secret-for-tests")
 
-    let registry: RoomRegistry
+    static let start = Moment(instant: Instant(nanoseconds: 1_000_000_000), milliseconds: 1_000_000)
+
+    let hub: HubState
     let session: HubSession
     var moment: Moment
 
     init(
-        _ registry: RoomRegistry,
-        settings: SessionSettings = SessionSettings(),
-        at moment: Moment = Moment(instant: Instant(nanoseconds: 1_000_000_000), seconds: 1_000),
+        _ hub: HubState,
+        format: WireFormat = .protobuf,
+        at moment: Moment = start,
         random: @escaping () -> Double = { 0 }
     ) {
-        self.registry = registry
+        self.hub = hub
         self.moment = moment
-        session = HubSession(
-            registry: registry,
-            verifier: TokenVerifier(secret: Self.secret),
-            settings: settings,
-            at: moment,
-            random: random
-        )
+        session = HubSession(hub, format: format, at: moment, random: random)
     }
 
     /// Rooms and sessions hold each other until a session ends.
@@ -34,11 +30,11 @@ final class Conversation {
 
     /// Connected, as `user` or anonymously.
     static func connected(
-        _ registry: RoomRegistry,
+        _ hub: HubState,
         as user: String? = nil,
-        settings: SessionSettings = SessionSettings()
+        format: WireFormat = .protobuf
     ) throws -> Conversation {
-        let conversation = Conversation(registry, settings: settings)
+        let conversation = Conversation(hub, format: format)
         var request = ConnectRequest()
         if let user { request.token = token("{\"sub\":\"\(user)\"}") }
         let replies = try conversation.say(.connect(request), id: 1)
@@ -76,7 +72,7 @@ final class Conversation {
 
     func pass(_ duration: Duration) throws -> [Reply] {
         moment.instant = moment.instant + duration
-        moment.seconds += duration.components.seconds
+        moment.milliseconds += duration.wholeMilliseconds
         session.tick(at: moment)
         return try heard()
     }
@@ -85,14 +81,19 @@ final class Conversation {
     func heard() throws -> [Reply] {
         var replies: [Reply] = []
         while let frame = session.outbox.takeFrame() {
-            try frame.withUnsafeBytes { try ProtobufCodec.decodeReplies($0) { replies.append($0) } }
+            try frame.withUnsafeBytes { frame in
+                switch session.format {
+                case .protobuf: try ProtobufCodec.decodeReplies(frame) { replies.append($0) }
+                case .json: try JSONCodec.decodeReplies(frame) { replies.append($0) }
+                }
+            }
         }
         return replies
     }
 
     @discardableResult
     func publish(_ channel: ByteString, _ data: String) throws -> StreamPosition? {
-        try registry.publish(Publication(data: Payload(data)), in: channel, at: moment.instant)
+        try hub.registry.publish(Publication(data: Payload(data)), in: channel, at: moment.instant)
     }
 
     /// An HS256 token of those claims.
@@ -100,6 +101,21 @@ final class Conversation {
         let signed = Base64.encodeURL(Array(header.utf8)) + [0x2e] + Base64.encodeURL(Array(claims.utf8))
         let signature = MessageAuthenticator(key: secret).authenticate(signed)
         return ByteString(signed + [0x2e] + Base64.encodeURL(signature))
+    }
+}
+
+extension HubState {
+    /// A hub with those rooms and the secret of the tests.
+    convenience init(
+        rules: [RoomRule],
+        settings: SessionSettings = SessionSettings(),
+        makeEpoch: @escaping () -> ByteString = RoomRegistry.randomEpoch
+    ) {
+        self.init(
+            registry: RoomRegistry(rules: .configured(rules), makeEpoch: makeEpoch),
+            verifier: TokenVerifier(secret: Conversation.secret),
+            settings: settings
+        )
     }
 }
 

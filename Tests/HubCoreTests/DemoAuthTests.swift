@@ -7,16 +7,16 @@ import Testing
 
 /// The demo auth route: what it grants, to whom, and that the hub takes its tokens and no others.
 @Suite struct DemoAuthTests {
-    private static let noon = Moment(instant: Instant(nanoseconds: 1_000_000_000), seconds: 1_000)
+    private static let noon = Conversation.start
 
-    private let registry: RoomRegistry
+    private let hub: HubState
     private let auth: DemoAuth
 
     init() throws {
         var membersOnly = RoomRule(pattern: "lounge", isPublic: true)
         membersOnly.admitsAnonymous = false
-        registry = RoomRegistry(
-            rules: HubConfiguration.standard.rooms + [
+        hub = HubState(
+            rules: HubConfiguration.standard.rooms.all + [
                 membersOnly, RoomRule(pattern: "news:{x}", isPublic: true), RoomRule(pattern: "$paid", isPublic: true),
             ]
         )
@@ -25,7 +25,7 @@ import Testing
             .init(name: "carol", bearer: Secret("hush"), rooms: [try RoomPattern("chat:{user}:{x}", user: "carol")])
         )
         settings.tokenLife = .seconds(60)
-        auth = DemoAuth(settings, key: TokenKey(Conversation.secret), registry: registry)
+        auth = DemoAuth(settings, key: TokenKey(Conversation.secret), registry: hub.registry)
     }
 
     /// What a room became: its error, or "token".
@@ -141,11 +141,11 @@ import Testing
 
     @Test("a granted room is joined, for as long as the token says")
     func accepted() throws {
-        let alice = try Conversation.connected(registry, as: "alice")
+        let alice = try Conversation.connected(hub, as: "alice")
         let chatToken = try token(for: "chat:alice:bob", "alice")
         let result = try alice.joined("chat:alice:bob") { $0.token = chatToken }
         #expect(result.expires && result.ttl == 60)
-        let nobody = try Conversation.connected(registry)
+        let nobody = try Conversation.connected(hub)
         let shopToken = try token(for: "shop", nil)
         let shop = try nobody.joined("shop") { $0.token = shopToken }
         #expect(shop.expires && shop.ttl == 60)
@@ -154,7 +154,7 @@ import Testing
     @Test("a connection token makes the user known to the session")
     func connection() throws {
         let answer = try ask(#"{"rooms":[],"connection":true}"#, "Bearer alice")
-        let conversation = Conversation(registry)
+        let conversation = Conversation(hub)
         var request = ConnectRequest()
         request.token = try #require(answer["connection"]?.string)
         guard case .connect(let result) = try conversation.say(.connect(request), id: 1).first?.body else {
@@ -170,8 +170,8 @@ import Testing
     )
     func refused(_ room: ByteString, _ user: String?, _ later: Int) throws {
         let token = try token(for: "order:1", "alice")
-        let conversation = try Conversation.connected(registry, as: user)
-        conversation.moment.seconds += Int64(later)
+        let conversation = try Conversation.connected(hub, as: user)
+        conversation.moment.milliseconds += Int64(later) * 1_000
         let replies = try conversation.subscribe(room) { $0.token = token }
         if later > 0 {
             #expect(replies.first?.errorCode == 109)
@@ -205,7 +205,7 @@ import Testing
     // MARK: over a socket
 
     private func running() throws -> RunningHub {
-        try RunningHub(rooms: HubConfiguration.standard.rooms) { $0.auth = .standard }
+        try RunningHub(rooms: HubConfiguration.standard.rooms.all) { $0.auth = .standard }
     }
 
     @Test("the whole flow: config, auth, connect, join, hear")

@@ -27,7 +27,7 @@ import Testing
         #expect(configuration.listen == ["127.0.0.1:8000"])
         #expect(configuration.apiKey.matches("roomhub-api-key".utf8))
         #expect(configuration.tokenSecret.matches("roomhub-token-secret".utf8))
-        let rules = configuration.rooms
+        let rules = configuration.rooms.all
         #expect(rules.map(\.pattern.text) == ["order:{id}", "chat:{a}:{b}", "shop"])
         #expect(rules.map(\.history) == [20, 0, 20] && rules.map(\.isPublic) == [false, false, true])
         #expect(rules[2].membersMay == [.history] && rules[2].recovery == .always && rules[0].keep == .seconds(1_800))
@@ -51,7 +51,7 @@ import Testing
         #expect(!configuration.session.admitsAnonymous)
         #expect(configuration.session.pingInterval == .seconds(2))
         #expect(configuration.session.pongTimeout == .milliseconds(250))
-        let rule = configuration.rooms[0]
+        let rule = configuration.rooms.all[0]
         #expect(rule.history == 5 && rule.keep == .seconds(120) && rule.isPublic && !rule.admitsAnonymous)
         #expect(rule.recovery == .ask && rule.position == .always && rule.membersMay == [.history, .publish])
     }

@@ -190,7 +190,6 @@ import Testing
         arguments: [
             ("GET /connection/websocket", [], 400), ("POST /connection/websocket", [], 400),
             ("GET /connection/websocket/", ["Upgrade: websocket"], 404), ("GET /", [], 404),
-            ("GET /connection/websocket", Self.upgrade + ["Sec-WebSocket-Protocol: graphql-ws"], 400),
             ("GET /connection/websocket", Self.upgrade + ["Origin: http://evil.example"], 403),
         ] as [(String, [String], Int)]
     )

@@ -5,7 +5,7 @@ import Testing
 @testable import HubCore
 
 @Suite struct HubSessionTests {
-    private let registry = RoomRegistry(rules: RoomRule.recorded)
+    private let hub = HubState(rules: RoomRule.recorded)
 
     // MARK: connect
 
@@ -17,7 +17,7 @@ import Testing
         ] as [(String, UInt32?, UInt16?)]
     )
     func refused(_ claims: String, _ error: UInt32?, _ close: UInt16?) throws {
-        let conversation = Conversation(registry)
+        let conversation = Conversation(hub)
         var request = ConnectRequest()
         request.token = Conversation.token(claims)
         #expect(try conversation.say(.connect(request), id: 1).map(\.errorCode) == (error.map { [$0] } ?? []))
@@ -32,7 +32,7 @@ import Testing
 
     @Test("the connect reply: id, version, ping, and the expiry of the token")
     func connectReply() throws {
-        let conversation = Conversation(registry)
+        let conversation = Conversation(hub)
         var request = ConnectRequest()
         request.token = Conversation.token(#"{"sub":"u","exp":1600}"#)
         let replies = try conversation.say(.connect(request), id: 7)
@@ -47,17 +47,17 @@ import Testing
 
     @Test("without a token only where anonymous clients are welcome")
     func anonymous() throws {
-        #expect(try Conversation.connected(registry).session.user.isEmpty)
+        #expect(try Conversation.connected(hub).session.user.isEmpty)
         var settings = SessionSettings()
         settings.admitsAnonymous = false
-        let conversation = Conversation(registry, settings: settings)
+        let conversation = Conversation(HubState(rules: RoomRule.recorded, settings: settings))
         #expect(try conversation.say(.connect(ConnectRequest()), id: 1).isEmpty)
         #expect(conversation.session.ending == .badRequest)
     }
 
     @Test("no connect in time is stale")
     func stale() throws {
-        let conversation = Conversation(registry)
+        let conversation = Conversation(hub)
         #expect(conversation.session.deadline == conversation.moment.instant + .seconds(10))
         _ = try conversation.pass(.seconds(10))
         #expect(conversation.session.ending == .stale)
@@ -82,7 +82,7 @@ import Testing
         ] as [(String, Command, UInt16)]
     )
     func mistakes(_ name: String, _ command: Command, _ code: UInt16) throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         conversation.session.handle(command, at: conversation.moment)
         #expect(try conversation.heard().isEmpty)
         #expect(conversation.session.ending?.code == code)
@@ -96,7 +96,7 @@ import Testing
         ]
     )
     func beforeConnect(_ command: Command) throws {
-        let conversation = Conversation(registry)
+        let conversation = Conversation(hub)
         conversation.session.handle(command, at: conversation.moment)
         #expect(conversation.session.ending == .badRequest)
         #expect(try conversation.heard().isEmpty)
@@ -118,7 +118,7 @@ import Testing
         ]
     )
     func errors(_ name: String, _ line: String, _ code: UInt32) throws {
-        let conversation = try Conversation.connected(registry, as: "u")
+        let conversation = try Conversation.connected(hub, as: "u")
         _ = try conversation.joined("order:e")
         _ = try conversation.joined("nohistory:1")
         let words = line.split(separator: " ").map(String.init)
@@ -139,7 +139,7 @@ import Testing
 
     @Test("a name of 255 bytes is the longest, and so many rooms the most")
     func limits() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         _ = try conversation.joined(ByteString("order:" + String(repeating: "x", count: 249)))
         for number in 1..<128 { _ = try conversation.joined(ByteString("live:\(number)")) }
         #expect(try conversation.subscribe("live:128").map(\.errorCode) == [106])
@@ -149,7 +149,7 @@ import Testing
 
     @Test("rpc is answered, and leaving a room one is not in is fine")
     func harmless() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         #expect(try conversation.say(.rpc(method: "m", data: [])).map(\.errorCode) == [108])
         #expect(try conversation.say(.unsubscribe(channel: "never:joined")).map(\.body) == [.unsubscribe])
     }
@@ -170,7 +170,7 @@ import Testing
         ] as [(String, UInt32?, UInt16?)]
     )
     func subscriptionTokens(_ claims: String, _ error: UInt32?, _ close: UInt16?) throws {
-        let conversation = try Conversation.connected(registry, as: "u")
+        let conversation = try Conversation.connected(hub, as: "u")
         let replies = try conversation.subscribe("closed:1") { $0.token = Conversation.token(claims) }
         #expect(conversation.session.ending?.code == close)
         if close != nil {
@@ -182,7 +182,7 @@ import Testing
 
     @Test("the override of a token decides about recovery and positioning, the rule where it says nothing")
     func overrides() throws {
-        let conversation = try Conversation.connected(registry, as: "u")
+        let conversation = try Conversation.connected(hub, as: "u")
         func join(_ channel: String, _ override: String) throws -> [Bool] {
             let token = Conversation.token(#"{"sub":"u","channel":"\#(channel)","override":\#(override)}"#)
             let result = try conversation.joined(ByteString(channel)) { $0.token = token }
@@ -204,7 +204,7 @@ import Testing
 
     @Test("what the client asks for counts where the rule lets it")
     func asked() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         let table: [(ByteString, Bool, Bool, recoverable: Bool, positioned: Bool)] = [
             ("ask:1", false, false, false, false), ("ask:2", true, false, false, true),
             ("ask:3", true, true, true, true),
@@ -223,17 +223,17 @@ import Testing
     func anonymousNotAdmitted() throws {
         var rule = RoomRule(pattern: "r", isPublic: true)
         rule.admitsAnonymous = false
-        let registry = RoomRegistry(rules: [rule])
-        #expect(try Conversation.connected(registry).subscribe("r").map(\.errorCode) == [103])
-        _ = try Conversation.connected(registry, as: "u").joined("r")
+        let hub = HubState(rules: [rule])
+        #expect(try Conversation.connected(hub).subscribe("r").map(\.errorCode) == [103])
+        _ = try Conversation.connected(hub, as: "u").joined("r")
     }
 
     // MARK: publications
 
     @Test("the reply to subscribe comes before any push; later ones come once, in order, to all")
     func pushes() throws {
-        let first = try Conversation.connected(registry, as: "u")
-        let second = try Conversation.connected(registry)
+        let first = try Conversation.connected(hub, as: "u")
+        let second = try Conversation.connected(hub)
         try first.publish("order:1", "before")
         _ = try first.joined("order:1")
         _ = try second.joined("order:1")
@@ -251,17 +251,17 @@ import Testing
 
     @Test("the first publication of a stream carries the epoch when it is live, not in pages")
     func firstCarriesEpoch() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         let epoch = try conversation.joined("order:1").epoch
         for number in 1...2 { try conversation.publish("order:1", "\(number)") }
         #expect(try conversation.heard().compactMap { $0.pushed?.epoch } == [epoch, ""])
-        let other = try Conversation.connected(registry)
+        let other = try Conversation.connected(hub)
         #expect(try other.joined("order:1") { $0.recover = true }.publications.map(\.epoch) == ["", ""])
     }
 
     @Test("a member's own publication comes to it before the reply, with who it is")
     func ownPublication() throws {
-        let conversation = try Conversation.connected(registry, as: "u")
+        let conversation = try Conversation.connected(hub, as: "u")
         _ = try conversation.joined("order:1")
         let replies = try conversation.say(.publish(channel: "order:1", data: [0xff, 0x00]), id: 5)
         #expect(replies.count == 2 && replies.last == Reply(id: 5, .publish))
@@ -273,19 +273,19 @@ import Testing
 
     @Test("a room that keeps nothing pushes without offset and is forgotten when empty")
     func liveOnly() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         _ = try conversation.joined("live:1")
         #expect(try conversation.publish("live:1", "x") == nil)
         #expect(try conversation.heard().map(\.pushedOffset) == [0])
         _ = try conversation.say(.unsubscribe(channel: "live:1"))
-        #expect(registry.rooms["live:1"] == nil)
+        #expect(hub.registry.rooms["live:1"] == nil)
         #expect(try conversation.publish("live:2", "x") == nil)
-        #expect(registry.rooms.isEmpty)
+        #expect(hub.registry.rooms.isEmpty)
     }
 
     @Test("up to 16 messages share a frame")
     func frames() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         _ = try conversation.joined("live:1")
         for number in 1...40 { try conversation.publish("live:1", "\(number)") }
         var sizes: [Int] = []
@@ -299,7 +299,7 @@ import Testing
 
     @Test("history over the protocol: limits, since, reverse, epochs")
     func history() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         let epoch = try conversation.joined("order:1").epoch
         for number in 1...310 { try conversation.publish("order:1", "\(number)") }
         _ = try conversation.heard()
@@ -332,7 +332,7 @@ import Testing
     @Test("pings: the first after half to a whole interval, then each interval, an answer within the time-out")
     func pings() throws {
         for (random, first) in [(0.0, 12.5), (1.0, 25.0)] {
-            let conversation = Conversation(registry, random: { random })
+            let conversation = Conversation(hub, random: { random })
             _ = try conversation.say(.connect(ConnectRequest()), id: 1)
             #expect(try conversation.pass(.seconds(first) - .milliseconds(1)).isEmpty)
             #expect(try conversation.pass(.milliseconds(1)) == [.ping])
@@ -348,7 +348,7 @@ import Testing
 
     @Test("a second pong to one ping is a mistake")
     func secondPong() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         #expect(try conversation.pass(.seconds(12.5)) == [.ping])
         _ = try conversation.bytes([0])
         #expect(conversation.session.ending == nil)
@@ -360,7 +360,7 @@ import Testing
     func refresh() throws {
         var settings = SessionSettings()
         settings.pingInterval = .zero
-        let conversation = Conversation(registry, settings: settings)
+        let conversation = Conversation(HubState(rules: RoomRule.recorded, settings: settings))
         var request = ConnectRequest()
         request.token = Conversation.token(#"{"sub":"u","exp":1010}"#)
         _ = try conversation.say(.connect(request), id: 1)
@@ -380,7 +380,7 @@ import Testing
         arguments: [(#"{"sub":"u","exp":999}"#, 3_005), (#"{"sub":"else","exp":2000}"#, 3_500)] as [(String, UInt16)]
     )
     func refreshRefused(_ claims: String, _ code: UInt16) throws {
-        let conversation = try Conversation.connected(registry, as: "u")
+        let conversation = try Conversation.connected(hub, as: "u")
         #expect(try conversation.say(.refresh(token: Conversation.token(claims))).isEmpty)
         #expect(conversation.session.ending?.code == code)
     }
@@ -389,7 +389,7 @@ import Testing
     func subscriptionExpiry() throws {
         var settings = SessionSettings()
         settings.pingInterval = .zero
-        let conversation = try Conversation.connected(registry, as: "u", settings: settings)
+        let conversation = try Conversation.connected(HubState(rules: RoomRule.recorded, settings: settings), as: "u")
         func token(_ expiry: Int) -> ByteString {
             Conversation.token(#"{"sub":"u","channel":"closed:1","exp":\#(expiry)}"#)
         }
@@ -410,12 +410,12 @@ import Testing
 
     @Test("who is gone is in no room any more")
     func leavesAtTheEnd() throws {
-        let conversation = try Conversation.connected(registry)
+        let conversation = try Conversation.connected(hub)
         _ = try conversation.joined("order:1")
         _ = try conversation.joined("live:1")
         conversation.session.end(.forced)
         conversation.session.end(.shutdown)
         #expect(conversation.session.ending == .forced)
-        #expect(registry.rooms.values.allSatisfy { $0.members.isEmpty })
+        #expect(hub.registry.rooms.values.allSatisfy { $0.members.isEmpty })
     }
 }

@@ -69,8 +69,8 @@ import Testing
     @Test("the recovery table", arguments: rows)
     func table(_ row: Row) throws {
         let rule = RoomRule(pattern: "r", history: row.size, keep: .seconds(10), isPublic: true)
-        let registry = RoomRegistry(rules: [rule], makeEpoch: { "OurEpoch" })
-        let client = try Conversation.connected(registry)
+        let hub = HubState(rules: [rule], makeEpoch: { "OurEpoch" })
+        let client = try Conversation.connected(hub)
         for number in 0..<row.published { try client.publish("r", "\(number + 1)") }
         if row.isExpired { _ = try client.pass(.seconds(10)) }
         let result = try client.joined("r") { request in
@@ -94,8 +94,8 @@ import Testing
 
     @Test("flag 2 turns 'not recovered' into error 112; the flag of official clients changes nothing")
     func rejectsWhenAsked() throws {
-        let registry = RoomRegistry(rules: RoomRule.recorded)
-        let client = try Conversation.connected(registry)
+        let hub = HubState(rules: RoomRule.recorded)
+        let client = try Conversation.connected(hub)
         for flag in [2, 3] as [Int64] {
             let replies = try client.subscribe("order:1") { ($0.recover, $0.offset, $0.flag) = (true, 7, flag) }
             #expect(replies.map(\.errorCode) == [112])
@@ -106,7 +106,7 @@ import Testing
 
     @Test("recover in a room that cannot be recovered is only mentioned")
     func notRecoverable() throws {
-        let client = try Conversation.connected(RoomRegistry(rules: RoomRule.recorded))
+        let client = try Conversation.connected(HubState(rules: RoomRule.recorded))
         let live = try client.joined("live:1") { $0.recover = true }
         var expected = SubscribeResult()
         expected.wasRecovering = true
@@ -118,8 +118,8 @@ import Testing
 
     @Test("each stream has its own epoch of eight letters, and keeps it")
     func epochs() throws {
-        let registry = RoomRegistry(rules: RoomRule.recorded)
-        let client = try Conversation.connected(registry)
+        let hub = HubState(rules: RoomRule.recorded)
+        let client = try Conversation.connected(hub)
         let epochs = try (0..<50).map { try client.joined(ByteString("order:\($0)")).epoch }
         #expect(Set(epochs).count == 50)
         #expect(

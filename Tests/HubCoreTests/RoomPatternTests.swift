@@ -56,9 +56,9 @@ import Testing
             RoomRule(pattern: RoomPattern(stringLiteral: text), history: index)
         }
         for rules in [rules, rules.reversed()] {
-            let registry = RoomRegistry(rules: rules)
+            let hub = HubState(rules: rules)
             let found = ["order:vip1", "order:vip2", "order:7", "shop"].map {
-                registry.rule(for: ByteString($0))?.history
+                hub.registry.rule(for: ByteString($0))?.history
             }
             #expect(found == [3, 2, 1, 0])
         }

@@ -28,7 +28,7 @@ import Testing
         arguments: [
             ("GET /api/publish", nil, 405), ("POST /api/nosuch", "{}", 404), ("POST /api/publish", "{broken", 400),
             ("POST /api/publish", nil, 400), ("POST /api/publish", "[]", 400), ("POST /api/publish", "", 400),
-            ("POST /api/publish", #"{"channel":1,"data":1}"#, 400), ("POST /api/batch", "{}", 400),
+            ("POST /api/publish", #"{"channel":1,"data":1}"#, 400), ("POST /api/batch", #"{"commands":{}}"#, 400),
             ("POST /api/publish", #"{"channel":"order:1","data":1,"tags":{"a":1}}"#, 400),
             ("POST /api/history", #"{"channel":"order:1","limit":"x"}"#, 400),
             ("POST /api/broadcast", #"{"channels":"order:1","data":1}"#, 400),
@@ -125,7 +125,7 @@ import Testing
             answer.hasPrefix(
                 #"{"replies":[{"publish":{}},{"error":{"code":102,"message":"unknown channel"}},"#
                     + #"{"error":{"code":107,"message":"bad request"}},{"error":{"code":104,"message":"not found"}},"#
-                    + #"{"error":{"code":107,"message":"bad request"}},{"error":{"code":108,"message":"not available"}},"#
+                    + #"{"error":{"code":104,"message":"not found"}},{"error":{"code":108,"message":"not available"}},"#
                     + #"{"info":{"nodes":[{"uid":""#
             ),
             "\(answer)"

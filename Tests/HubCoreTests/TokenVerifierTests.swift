@@ -73,13 +73,14 @@ import Testing
             {"sub":"u","channel":"order:1","client":"c","exp":2000,"info":{"x":1},"data":[2],
             "override":{"force_recovery":{"value":true},"force_positioning":{"value":false},"presence":{"value":false}}}
             """#
-        var expected = SubscriptionToken(user: "u", channel: "order:1")
-        expected.client = "c"
-        expected.expiry = 2_000
-        expected.info = Array(#"{"x":1}"#.utf8)
-        expected.data = Array("[2]".utf8)
-        expected.forceRecovery = true
-        expected.forcePositioning = false
+        var details = ServerSubscription(channel: "order:1")
+        details.expiry = 2_000
+        details.info = Array(#"{"x":1}"#.utf8)
+        details.data = Array("[2]".utf8)
+        details.override.recovery = true
+        details.override.position = false
+        details.override.presence = false
+        let expected = SubscriptionToken(user: "u", client: "c", details: details)
         #expect(try verifier.subscription(Conversation.token(text), at: 0) == expected)
     }
 }

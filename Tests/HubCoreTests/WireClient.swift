@@ -115,21 +115,28 @@ final class SocketClient {
     }
 }
 
-/// A client of the hub over a real socket, in the protobuf form.
+/// A client of the hub over a real socket.
 final class WireClient {
     private let socket: SocketClient
     private let stream = WebSocketSession(role: .client)
+    private let format: WireFormat
     private var replies: [Reply] = []
     private(set) var close: (code: UInt16, reason: ByteString)?
     private(set) var largestFrame = 0
 
     /// Connects and upgrades; `firstFrame` is sent in one piece with the request for the upgrade.
-    init(port: UInt16, receiveBuffer: CInt? = nil, firstFrame: [UInt8] = []) throws {
+    init(
+        port: UInt16,
+        format: WireFormat = .protobuf,
+        receiveBuffer: CInt? = nil,
+        firstFrame: [UInt8] = []
+    ) throws {
+        self.format = format
         socket = try SocketClient(port: port, receiveBuffer: receiveBuffer)
         let key = WebSocketHandshake.makeKey()
         let head = """
             GET /connection/websocket HTTP/1.1\r\nHost: hub\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r
-            Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: centrifuge-json, centrifuge-protobuf\r
+            Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: other, \(format.subprotocol.string)\r
             Sec-WebSocket-Key: \(key.string)\r\n\r\n
             """
         var bytes = Array(head.utf8)
@@ -150,19 +157,26 @@ final class WireClient {
         let text = String(decoding: answer[..<end], as: UTF8.self)
         guard text.hasPrefix("HTTP/1.1 101 "),
             text.contains("Sec-WebSocket-Accept: \(WebSocketHandshake.acceptValue(for: key).string)\r\n"),
-            text.contains("Sec-WebSocket-Protocol: centrifuge-protobuf\r\n")
+            text.contains("Sec-WebSocket-Protocol: \(format.subprotocol.string)\r\n")
         else { throw TestFailure(text) }
         take(Array(answer[end...]))
     }
 
     func send(_ commands: Command...) throws {
         var frame: [UInt8] = []
-        for command in commands { ProtobufCodec.encode(command, into: &frame) }
+        for command in commands {
+            switch format {
+            case .protobuf: ProtobufCodec.encode(command, into: &frame)
+            case .json:
+                if !frame.isEmpty { frame.append(UInt8(ascii: "\n")) }
+                JSONCodec.encode(command, into: &frame)
+            }
+        }
         try send(frame: frame)
     }
 
     func send(frame: [UInt8]) throws {
-        stream.sendBinary(frame)
+        if format == .json { stream.sendText(frame) } else { stream.sendBinary(frame) }
         try flush()
     }
 
@@ -215,18 +229,20 @@ final class WireClient {
         bytes.withUnsafeBytes { bytes in
             stream.receive(bytes) { event in
                 switch event {
-                case .binary(let frame):
-                    var count = 0
-                    try? ProtobufCodec.decodeReplies(frame) {
-                        replies.append($0)
-                        count += 1
-                    }
-                    largestFrame = max(largestFrame, count)
-                case .text: break
+                case .binary(let frame), .text(let frame): take(frame: frame)
                 case .close(let code, let reason): close = (code, reason)
                 case .violation(let code, let reason): close = (code, ByteString(reason))
                 }
             }
         }
+    }
+
+    private func take(frame: UnsafeRawBufferPointer) {
+        let before = replies.count
+        switch format {
+        case .protobuf: try? ProtobufCodec.decodeReplies(frame) { replies.append($0) }
+        case .json: try? JSONCodec.decodeReplies(frame) { replies.append($0) }
+        }
+        largestFrame = max(largestFrame, replies.count - before)
     }
 }

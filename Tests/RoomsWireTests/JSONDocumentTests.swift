@@ -126,4 +126,13 @@ import Testing
         #expect(error?.column == 65)
         #expect(throws: Never.self) { try JSONDocument.parse(nested(100_000), maximumDepth: 100_000) }
     }
+
+    @Test("strings of any bytes are taken where UTF-8 is not checked, and kept as they are")
+    func anyBytes() throws {
+        let text = Array(#"{"a":""#.utf8) + [0xff, 0xc3] + Array(#"","b":1}"#.utf8)
+        #expect(throws: JSONError.self) { try JSONDocument.parse(text) }
+        let root = try JSONDocument.parse(text, checksUTF8: false).root
+        #expect(root["a"]?.string == ByteString([0xff, 0xc3]) && root["b"]?.integer() == 1)
+        #expect(throws: JSONError.self) { try JSONDocument.parse(Array(text.dropLast(4)), checksUTF8: false) }
+    }
 }

@@ -7,6 +7,11 @@ enum APIFault: Error {
     case malformed
     case refused(HubError)
 
+    /// Refused for a reason that is worth more words than the code has.
+    static func refused(_ error: HubError, because reason: String) -> APIFault {
+        .refused(HubError(error.code, ByteString("\(error.message): \(reason)")))
+    }
+
     /// What is said where there is no status.
     var answer: HubError {
         switch self {
@@ -41,14 +46,14 @@ struct APIRequest {
         return name
     }
 
+    func object(_ key: ByteString) throws(APIFault) -> APIRequest? {
+        guard let value = self[key] else { return nil }
+        guard let object = APIRequest(value, text: text) else { throw .malformed }
+        return object
+    }
+
     func channels() throws(APIFault) -> [ByteString] {
-        guard let list = self["channels"] else { throw .refused(.badRequest) }
-        guard let elements = list.elements else { throw .malformed }
-        var names: [ByteString] = []
-        for element in elements {
-            guard let name = element.string else { throw .malformed }
-            names.append(name)
-        }
+        let names = try strings("channels")
         guard !names.isEmpty, !names.contains(.empty) else { throw .refused(.badRequest) }
         return names
     }
@@ -79,28 +84,78 @@ struct APIRequest {
 
     func historyQuery() throws(APIFault) -> HistoryQuery {
         var query = HistoryQuery(limit: 0, isReverse: try flag("reverse"))
-        if let limit = self["limit"] {
-            guard let number: Int32 = limit.integer() else { throw .malformed }
-            query.limit = number < 0 ? .max : Int(number)
-        }
-        if let since = self["since"] {
-            guard let position = APIRequest(since, text: text) else { throw .malformed }
-            query.since = StreamPosition(offset: 0, epoch: try position.string("epoch"))
-            if let offset = position["offset"] {
-                guard let number: UInt64 = offset.integer() else { throw .malformed }
-                query.since?.offset = number
-            }
+        if let limit: Int32 = try number("limit") { query.limit = limit < 0 ? .max : Int(limit) }
+        if let since = try object("since") {
+            query.since = StreamPosition(offset: try since.number("offset") ?? 0, epoch: try since.string("epoch"))
         }
         return query
     }
 
-    private func string(_ key: ByteString) throws(APIFault) -> ByteString {
+    /// Whom a call is about.
+    func sessions(in directory: SessionDirectory) throws(APIFault) -> [HubSession] {
+        let found = directory.sessions(of: try string("user"), client: try string("client"))
+        // Connections over WebSocket have no such thing as a session.
+        return try string("session").isEmpty ? found : []
+    }
+
+    /// What `subscribe` puts the connections into.
+    func subscription() throws(APIFault) -> ServerSubscription {
+        var subscription = ServerSubscription(channel: try channel())
+        subscription.info = try embedded("info", "b64info")
+        subscription.data = try embedded("data", "b64data")
+        subscription.expiry = try number("expire_at")
+        if let since = try object("recover_since") {
+            subscription.recoverSince = StreamPosition(
+                offset: try since.number("offset") ?? 0,
+                epoch: try since.string("epoch")
+            )
+        }
+        guard let override = try object("override") else { return subscription }
+        subscription.override.presence = try override.value("presence")
+        subscription.override.joinLeave = try override.value("join_leave")
+        subscription.override.pushedJoinLeave = try override.value("force_push_join_leave")
+        subscription.override.position = try override.value("force_positioning")
+        subscription.override.recovery = try override.value("force_recovery")
+        return subscription
+    }
+
+    /// The flag of an `override`, which stands in an object of its own.
+    private func value(_ key: ByteString) throws(APIFault) -> Bool? {
+        try object(key)?.flag("value")
+    }
+
+    /// JSON as it stands in the request, or the bytes that base64 stands for.
+    private func embedded(_ plain: ByteString, _ encoded: ByteString) throws(APIFault) -> [UInt8] {
+        let text = try string(encoded)
+        guard !text.isEmpty else { return self[plain]?.raw ?? [] }
+        guard let bytes = Base64.decode(text.bytes) else { throw .refused(.badRequest) }
+        return bytes
+    }
+
+    func number<Value: FixedWidthInteger>(_ key: ByteString) throws(APIFault) -> Value? {
+        guard let node = self[key] else { return nil }
+        guard let number: Value = node.integer() else { throw .malformed }
+        return number
+    }
+
+    func strings(_ key: ByteString) throws(APIFault) -> [ByteString] {
+        guard let node = self[key] else { return [] }
+        guard let elements = node.elements else { throw .malformed }
+        var strings: [ByteString] = []
+        for element in elements {
+            guard let string = element.string else { throw .malformed }
+            strings.append(string)
+        }
+        return strings
+    }
+
+    func string(_ key: ByteString) throws(APIFault) -> ByteString {
         guard let node = self[key] else { return .empty }
         guard let string = node.string else { throw .malformed }
         return string
     }
 
-    private func flag(_ key: ByteString) throws(APIFault) -> Bool {
+    func flag(_ key: ByteString) throws(APIFault) -> Bool {
         guard let node = self[key] else { return false }
         guard let value = node.bool else { throw .malformed }
         return value
@@ -115,45 +170,6 @@ struct APIRequest {
             tags.append(Tag(key: member.key, value: value))
         }
         return tags
-    }
-
-    // MARK: writing
-
-    /// The members of a publication in a history; data that is not JSON goes out as `b64data`.
-    static func write(_ publication: Publication, into writer: inout JSONWriter) {
-        publication.data.withBytes { data in
-            if JSONScanner.isValid(data) {
-                writer.key(literal: "data")
-                writer.raw(data)
-            } else {
-                writer.key(literal: "b64data")
-                writer.string(ByteString(Base64.encode(data)))
-            }
-        }
-        writer.key(literal: "offset")
-        writer.integer(publication.offset)
-        if !publication.tags.isEmpty {
-            writer.key(literal: "tags")
-            writer.object { writer in
-                for tag in publication.tags {
-                    writer.key(tag.key)
-                    writer.string(tag.value)
-                }
-            }
-        }
-        guard let info = publication.info else { return }
-        writer.key(literal: "info")
-        writer.object { writer in
-            writer.key(literal: "user")
-            writer.string(info.user)
-            writer.key(literal: "client")
-            writer.string(info.client)
-            for (key, json) in [("conn_info", info.connInfo), ("chan_info", info.chanInfo)] as [(ByteString, [UInt8])]
-            where !json.isEmpty && json.withUnsafeBytes(JSONScanner.isValid) {
-                writer.key(key)
-                writer.raw(json)
-            }
-        }
     }
 }
 

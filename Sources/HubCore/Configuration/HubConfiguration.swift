@@ -6,7 +6,9 @@ package struct HubConfiguration: Sendable {
     package var listen: [ListenAddress]
     package var apiKey: Secret
     package var tokenSecret: Secret
-    package var rooms: [RoomRule]
+    package var rooms: RoomRules
+    /// Where pages that may connect come from, such as `http://localhost:3000`; `*` stands for all of them.
+    package var origins: [ByteString] = []
     package var session = SessionSettings()
     /// Nil: there is no such route.
     package var auth: DemoAuthSettings?
@@ -21,7 +23,7 @@ package struct HubConfiguration: Sendable {
         self.listen = listen
         self.apiKey = apiKey
         self.tokenSecret = tokenSecret
-        self.rooms = rooms
+        self.rooms = .configured(rooms)
         self.auth = auth
     }
 
@@ -31,15 +33,19 @@ package struct HubConfiguration: Sendable {
 
     /// `127.0.0.1:8000`, with three kinds of rooms to try things out: orders that keep 20 publications, chats, and a
     /// public shop; and two users, alice and bob, who may join orders and their own chats.
-    package static let standard = HubConfiguration(
-        listen: ["127.0.0.1:8000"],
-        apiKey: usualAPIKey,
-        tokenSecret: usualTokenSecret,
-        rooms: [
+    package static let standard = {
+        var configuration = HubConfiguration(
+            listen: ["127.0.0.1:8000"],
+            apiKey: usualAPIKey,
+            tokenSecret: usualTokenSecret,
+            rooms: [],
+            auth: .standard
+        )
+        configuration.rooms = .fallback([
             RoomRule(pattern: "order:{id}", history: 20),
-            RoomRule(pattern: "chat:{a}:{b}"),
+            RoomRule(pattern: "chat:{a}:{b}", presence: true),
             RoomRule(pattern: "shop", history: 20, isPublic: true),
-        ],
-        auth: .standard
-    )
+        ])
+        return configuration
+    }()
 }

@@ -3,8 +3,8 @@ package import RoomsWire
 
 /// The stream of one room: epoch, offset of the last publication, and the last publications themselves.
 package struct History {
-    package let size: Int
-    package let keep: Duration
+    package private(set) var size: Int
+    package private(set) var keep: Duration
     package let epoch: ByteString
     /// Offset of the last publication; 0 before the first.
     package private(set) var top: UInt64 = 0
@@ -49,6 +49,18 @@ package struct History {
         ring = []
         base = top + 1
         deadline = .distantFuture
+    }
+
+    /// Keeps another number of publications, or for another time; the newest stay.
+    package mutating func resize(to size: Int, keep: Duration, at now: Instant) {
+        expire(at: now)
+        if keep != self.keep, deadline != .distantFuture { deadline = now + keep }
+        self.keep = keep
+        guard size != self.size else { return }
+        let kept = page(since: nil, limit: size, isReverse: true)
+        self.size = size
+        ring = kept.reversed()
+        base = top - UInt64(ring.count) + 1
     }
 
     /// At most `limit` publications: upwards from behind `since`, or downwards from before it.

@@ -2,7 +2,7 @@ package import RoomsRuntime
 
 /// Which rooms a rule is for: bytes that stand for themselves, `{x}` for one or more bytes without `:`, and at the end
 /// `{x*}` for any rest, also an empty one.
-package struct RoomPattern: Sendable, CustomStringConvertible {
+package struct RoomPattern: Equatable, Sendable, CustomStringConvertible {
     private enum Class: Equatable {
         case byte(UInt8)
         case label

@@ -5,10 +5,9 @@ package import RoomsWire
 ///
 /// Belongs to one loop. No I/O: sessions gather what they have to say themselves.
 package final class RoomRegistry {
-    private let rules: [RoomRule]
+    private var rules: RoomRules
     private let makeEpoch: () -> ByteString
     private(set) var rooms: [ByteString: Room] = [:]
-    private var scratch: [UInt8] = []
     /// What came of publications that may be sent again by mistake.
     private var outcomes: [PublicationKey: Outcome] = [:]
     private static let outcomeKeep = Duration.seconds(300)
@@ -23,9 +22,8 @@ package final class RoomRegistry {
         var deadline: Instant
     }
 
-    /// Of `rules` no two may clash (`RoomRule.clash`).
-    package init(rules: [RoomRule], makeEpoch: @escaping () -> ByteString = RoomRegistry.randomEpoch) {
-        self.rules = rules.sorted { $0.pattern.literalCount > $1.pattern.literalCount }
+    package init(rules: RoomRules, makeEpoch: @escaping () -> ByteString = RoomRegistry.randomEpoch) {
+        self.rules = rules
         self.makeEpoch = makeEpoch
     }
 
@@ -37,12 +35,29 @@ package final class RoomRegistry {
     }
 
     func rule(for name: ByteString) -> RoomRule? {
-        rooms[name]?.rule ?? rules.first { $0.pattern.matches(name) }
+        rooms[name]?.rule ?? rules.rule(for: name)
+    }
+
+    /// Puts `new` in place of what `app` declared before; rooms that are there already follow their new rule.
+    ///
+    /// A room that no rule fits any more goes on as it was until it is empty.
+    func declare(_ new: [RoomRule], by app: ByteString, at now: Instant) throws(RoomRuleClash) {
+        guard try rules.declare(new, by: app) else { return }
+        for room in rooms.values {
+            guard let rule = rules.rule(for: room.name) else {
+                if room.members.isEmpty { rooms[room.name] = nil }
+                continue
+            }
+            room.rule = rule
+            room.history?.resize(to: rule.history, keep: rule.keep, at: now)
+            if rule.history == 0 { room.history = nil }
+            dropIfIdle(room)
+        }
     }
 
     /// The rooms whose rules name them and let anybody in, in the order of their names.
     var publicNames: [ByteString] {
-        rules.filter(\.isPublic).compactMap(\.pattern.name).sorted()
+        Set(rules.all.compactMap(\.pattern.name)).filter { rules.rule(for: $0)?.isPublic == true }.sorted()
     }
 
     /// The room of that name, made when a rule has it; nil without one.
@@ -109,14 +124,18 @@ package final class RoomRegistry {
         return position
     }
 
-    /// Encodes the push once for all members.
     private func tell(_ room: Room, _ publication: Publication, _ position: StreamPosition?) {
         guard !room.members.isEmpty else { return }
         var publication = publication
         if let position, position.offset == 1 { publication.epoch = position.epoch }
-        scratch.removeAll(keepingCapacity: true)
-        ProtobufCodec.encode(Reply(id: 0, .push(Push(channel: room.name, .publication(publication)))), into: &scratch)
-        for member in room.members { member.deliver(scratch) }
+        var broadcast = Broadcast(Push(channel: room.name, .publication(publication)))
+        for membership in room.members { membership.member.deliver(&broadcast) }
+    }
+
+    /// Tells those who want to know that somebody came or went.
+    private func announce(_ body: PushBody, in room: Room) {
+        var broadcast = Broadcast(Push(channel: room.name, body))
+        for membership in room.members where membership.terms.hearsOthers { membership.member.deliver(&broadcast) }
     }
 
     /// Empties the streams and forgets the outcomes whose time has come.
@@ -125,8 +144,15 @@ package final class RoomRegistry {
         for room in rooms.values { room.history?.expire(at: now) }
     }
 
-    func leave(_ room: Room, _ session: HubSession) {
-        room.leave(session)
+    /// From here on the member hears what happens in the room, first of all that it came.
+    func join(_ room: Room, _ membership: Membership) {
+        room.add(membership)
+        if membership.terms.isAnnounced { announce(.join(membership.info), in: room) }
+    }
+
+    func leave(_ room: Room, _ member: any RoomMember) {
+        guard let membership = room.remove(member) else { return }
+        if membership.terms.isAnnounced { announce(.leave(membership.info), in: room) }
         dropIfIdle(room)
     }
 

@@ -6,15 +6,13 @@ internal import RoomsWire
 /// Everything that lives on the hub's loop: rooms, listening servers, connections.
 final class Hub {
     static let webSocketPath = ByteString("/connection/websocket")
-    private static let subprotocol = ByteString("centrifuge-protobuf")
     private static let sweepInterval = Duration.seconds(5)
 
     private let loop: EventLoop
-    private let settings: SessionSettings
-    private let registry: RoomRegistry
-    private let verifier: TokenVerifier
+    private let state: HubState
     private let key: Secret
     private let auth: DemoAuth?
+    private let origins: OriginRule
     private let logger: Logger
     private let startedAt = SystemClock.now
     private let nodeID = RoomRegistry.randomEpoch()
@@ -31,19 +29,22 @@ final class Hub {
     init(_ configuration: HubConfiguration, loop: EventLoop, logger: Logger) {
         self.loop = loop
         self.logger = logger
-        settings = configuration.session
-        registry = RoomRegistry(rules: configuration.rooms)
-        verifier = TokenVerifier(secret: configuration.tokenSecret)
+        state = HubState(
+            registry: RoomRegistry(rules: configuration.rooms),
+            verifier: TokenVerifier(secret: configuration.tokenSecret),
+            settings: configuration.session
+        )
         key = configuration.apiKey
         let tokenKey = TokenKey(configuration.tokenSecret)
-        auth = configuration.auth.map { [registry] in DemoAuth($0, key: tokenKey, registry: registry) }
+        auth = configuration.auth.map { [state] in DemoAuth($0, key: tokenKey, registry: state.registry) }
+        origins = OriginRule(configuration.origins)
     }
 
     // MARK: life
 
     func start(_ listeners: [Listener]) {
         loop.onTurnEnd { [unowned self] in turnEnded() }
-        let api = ServerAPI(registry: registry, key: key) { [unowned self] in describe(&$0) }
+        let api = ServerAPI(state, key: key) { [unowned self] in facts }
         for listener in listeners {
             let server = HTTPServer(loop: loop) { [unowned self] request in answer(request, api) }
             do throws(ListenError) {
@@ -75,7 +76,7 @@ final class Hub {
     }
 
     private func sweep() {
-        registry.sweep(at: SystemClock.now)
+        state.registry.sweep(at: SystemClock.now)
         loop.schedule(after: Self.sweepInterval) { [unowned self] in sweep() }
     }
 
@@ -83,8 +84,8 @@ final class Hub {
 
     private func answer(_ request: HTTPRequest, _ api: ServerAPI) -> HTTPResponse {
         if request.path == Self.webSocketPath { return upgrade(request) }
-        if request.path.hasPrefix(ServerAPI.prefix) { return api.answer(request, at: SystemClock.now) }
         if let answer = auth?.answer(request, at: .now) { return answer }
+        if request.path.hasPrefix(ServerAPI.prefix) { return api.answer(request, at: .now) }
         return .text("404 page not found\n", status: 404)
     }
 
@@ -95,45 +96,44 @@ final class Hub {
         guard request.method == "GET", wanted("upgrade", "websocket"), wanted("connection", "upgrade"),
             request.header("sec-websocket-version") == "13", let key = request.header("sec-websocket-key")
         else { return .text("Bad Request\n", status: 400) }
-        // Browsers send one, and no origin is known here.
-        guard request.header("origin") == nil else { return .text("Forbidden\n", status: 403) }
-        let isOffered = request.list("sec-websocket-protocol").contains(Self.subprotocol)
-        let isNamed = request.parameter("format") == "protobuf" || request.parameter("cf_protocol") == "protobuf"
-        guard isOffered || isNamed else {
-            return .text("this server speaks the subprotocol \(Self.subprotocol) only\n", status: 400)
+        if let origin = request.header("origin"), !origins.admits(origin) {
+            return .text("Forbidden\n", status: 403)
         }
+        let (format, isOffered) = Self.format(of: request)
         var headers = [(name: ByteString("Sec-WebSocket-Accept"), value: WebSocketHandshake.acceptValue(for: key))]
-        if isOffered { headers.append(("Sec-WebSocket-Protocol", Self.subprotocol)) }
-        return HTTPResponse(upgradeTo: "websocket", headers: headers) { [unowned self] socket in accept(socket) }
+        if isOffered { headers.append(("Sec-WebSocket-Protocol", format.subprotocol)) }
+        return HTTPResponse(upgradeTo: "websocket", headers: headers) { [unowned self] socket in
+            accept(socket, format)
+        }
     }
 
-    private func accept(_ socket: UpgradedSocket) {
+    /// The first format that the client offers and we know, or what the URL says; without either it is JSON.
+    private static func format(of request: HTTPRequest) -> (WireFormat, isOffered: Bool) {
+        for offer in request.list("sec-websocket-protocol") {
+            if offer == WireFormat.json.subprotocol { return (.json, true) }
+            if offer == WireFormat.protobuf.subprotocol { return (.protobuf, true) }
+        }
+        let isNamed = request.parameter("format") == "protobuf" || request.parameter("cf_protocol") == "protobuf"
+        return (isNamed ? .protobuf : .json, false)
+    }
+
+    private func accept(_ socket: UpgradedSocket, _ format: WireFormat) {
         guard !isStopping else { return socket.close() }
-        let session = HubSession(registry: registry, verifier: verifier, settings: settings, at: .now)
-        let connection = HubConnection(socket: socket, session: session, settings: settings, loop: loop, hub: self)
+        let session = HubSession(state, format: format, at: .now)
+        let connection = HubConnection(socket: socket, session: session, loop: loop, hub: self)
         connections[ObjectIdentifier(connection)] = connection
         connection.start()
     }
 
-    private func describe(_ writer: inout JSONWriter) {
-        writer.key(literal: "uid")
-        writer.string(nodeID)
-        writer.key(literal: "name")
-        writer.string("roomhub")
-        writer.key(literal: "version")
-        writer.string(HubVersion.text)
-        let sessions = connections.values.map(\.session).filter { !$0.client.isEmpty }
-        let numbers: [(ByteString, Int)] = [
-            ("num_clients", sessions.count),
-            ("num_users", Set(sessions.map(\.user)).count),
-            ("num_subs", sessions.reduce(0) { $0 + $1.subscriptions.count }),
-            ("num_channels", registry.rooms.values.count { !$0.members.isEmpty }),
-            ("uptime", Int((SystemClock.now - startedAt).wholeMilliseconds / 1_000)),
-        ]
-        for (key, number) in numbers {
-            writer.key(key)
-            writer.integer(number)
-        }
+    private var facts: NodeFacts {
+        NodeFacts(
+            id: nodeID,
+            clients: state.directory.count,
+            users: state.directory.userCount,
+            subscriptions: state.directory.sessions.reduce(0) { $0 + $1.subscriptions.count },
+            rooms: state.registry.rooms.values.count { !$0.members.isEmpty },
+            uptime: SystemClock.now - startedAt
+        )
     }
 
     // MARK: called by connections

@@ -29,12 +29,12 @@ final class HubConnection {
     private var closeBy: Instant?
     private var isOver = false
 
-    init(socket: UpgradedSocket, session: HubSession, settings: SessionSettings, loop: EventLoop, hub: Hub) {
+    init(socket: UpgradedSocket, session: HubSession, loop: EventLoop, hub: Hub) {
         self.socket = socket
         self.session = session
         self.loop = loop
         self.hub = hub
-        self.settings = settings
+        settings = session.settings
         stream = WebSocketSession(
             role: .server,
             limits: WebSocketLimits(maxMessage: settings.messageLimit, maxControlFramesPerSecond: 100)
@@ -106,6 +106,7 @@ final class HubConnection {
             if closeBy == nil { closeBy = loop.now + settings.closeDelay }
             if !isClosing, session.outbox.count == 0 {
                 isClosing = true
+                guard ending.isSayable else { return finish() }
                 stream.sendClose(code: ending.code, reason: ending.reason)
                 write()
             }
@@ -118,7 +119,10 @@ final class HubConnection {
         guard !isOver else { return }
         while true {
             while stream.queuedBytes < Self.framedLimit, let frame = session.outbox.takeFrame() {
-                stream.sendBinary(frame)
+                switch session.format {
+                case .protobuf: stream.sendBinary(frame)
+                case .json: stream.sendText(frame)
+                }
             }
             guard stream.queuedBytes > 0 else { break }
             var isBlocked = false

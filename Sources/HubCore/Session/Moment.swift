@@ -3,17 +3,20 @@ package import RoomsRuntime
 /// The time of an event on both clocks: the one for waiting, the one of tokens.
 package struct Moment: Sendable {
     package var instant: Instant
-    /// Seconds since 1970.
-    package var seconds: Int64
+    /// Since 1970.
+    package var milliseconds: Int64
 
-    package init(instant: Instant, seconds: Int64) {
+    package init(instant: Instant, milliseconds: Int64) {
         self.instant = instant
-        self.seconds = seconds
+        self.milliseconds = milliseconds
     }
 
     package static var now: Moment {
-        Moment(instant: SystemClock.now, seconds: SystemClock.wallMilliseconds / 1_000)
+        Moment(instant: SystemClock.now, milliseconds: SystemClock.wallMilliseconds)
     }
+
+    /// Since 1970.
+    package var seconds: Int64 { milliseconds / 1_000 }
 
     /// When the wall clock will show `seconds`; already past for an earlier time.
     func instant(of seconds: Int64) -> Instant {

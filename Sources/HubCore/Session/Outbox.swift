@@ -1,7 +1,13 @@
+internal import RoomsWire
+
 /// Messages of one connection that wait for their frames: encoded back to back, with up to 16 to a frame, and no more
 /// than 1 MiB unless a single message is larger.
+///
+/// In JSON a line feed stands behind each message, and the one behind the last of a frame is left out when the frame is
+/// taken.
 struct Outbox {
-    static let messagesPerFrame = 16
+    private let messagesPerFrame: Int
+    private let terminator: UInt8?
     /// A client that takes a message takes the frame it comes in.
     static let bytesPerFrame = 1 << 20
     /// Sent bytes that may stand before the waiting ones until they are dropped.
@@ -15,25 +21,30 @@ struct Outbox {
     private var openCount = 0
     private var openStart = 0
 
+    init(format: WireFormat, messagesPerFrame: Int = 16) {
+        self.messagesPerFrame = messagesPerFrame
+        terminator = format == .json ? UInt8(ascii: "\n") : nil
+    }
+
     /// Bytes that wait.
     var count: Int { bytes.count - start }
 
-    mutating func append(_ encode: (inout [UInt8]) -> Void) {
+    /// False, and nothing changed, when `encode` says so.
+    @discardableResult
+    mutating func append(_ encode: (inout [UInt8]) -> Bool) -> Bool {
         let before = bytes.count
-        encode(&bytes)
+        guard encode(&bytes) else { return false }
+        if let terminator { bytes.append(terminator) }
         if openCount > 0, bytes.count - openStart > Self.bytesPerFrame { endFrame(at: before) }
         openCount += 1
-        if openCount == Self.messagesPerFrame { endFrame(at: bytes.count) }
+        if openCount == messagesPerFrame { endFrame(at: bytes.count) }
+        return true
     }
 
     private mutating func endFrame(at end: Int) {
         ends.append(end)
         openStart = end
         openCount = 0
-    }
-
-    mutating func append(_ message: [UInt8]) {
-        append { $0.append(contentsOf: message) }
     }
 
     /// Takes the next frame, the last one also when it is not full.
@@ -48,7 +59,7 @@ struct Outbox {
             openStart = end
             openCount = 0
         }
-        let frame = Array(bytes[start..<end])
+        let frame = Array(bytes[start..<(terminator == nil ? end : end - 1)])
         start = end
         if start == bytes.count {
             removeAll()

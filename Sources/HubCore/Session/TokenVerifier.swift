@@ -13,24 +13,49 @@ package final class TokenVerifier {
     package func connection(_ token: ByteString, at now: Int64) throws(TokenFault) -> ConnectionToken {
         let claims = try claims(of: token, at: now)
         guard claims["channel"] == nil else { throw .invalid }
-        return ConnectionToken(
+        var token = ConnectionToken(
             user: try text(claims["sub"]),
             expiry: try expiry(claims),
             info: try embedded(claims, "info", "b64info")
         )
+        token.subscriptions = try subscriptions(claims)
+        return token
+    }
+
+    /// The rooms that `subs`, or else `channels`, name.
+    private func subscriptions(_ claims: JSONNode) throws(TokenFault) -> [ServerSubscription] {
+        if let subs = claims["subs"], !subs.isNull {
+            guard let members = subs.members else { throw .invalid }
+            var subscriptions: [ServerSubscription] = []
+            for member in members { subscriptions.append(try details(member.value, channel: member.key)) }
+            return subscriptions
+        }
+        guard let channels = claims["channels"], !channels.isNull else { return [] }
+        guard let elements = channels.elements else { throw .invalid }
+        var subscriptions: [ServerSubscription] = []
+        for element in elements { subscriptions.append(ServerSubscription(channel: try text(element))) }
+        return subscriptions
     }
 
     package func subscription(_ token: ByteString, at now: Int64) throws(TokenFault) -> SubscriptionToken {
         let claims = try claims(of: token, at: now)
-        var result = SubscriptionToken(user: try text(claims["sub"]), channel: try text(claims["channel"]))
-        result.client = try text(claims["client"])
-        result.expiry = try expiry(claims)
-        result.info = try embedded(claims, "info", "b64info")
-        result.data = try embedded(claims, "data", "b64data")
-        guard let override = claims["override"], !override.isNull else { return result }
-        result.forceRecovery = try flag(override["force_recovery"])
-        result.forcePositioning = try flag(override["force_positioning"])
-        return result
+        var details = try details(claims, channel: try text(claims["channel"]))
+        details.expiry = try expiry(claims)
+        return SubscriptionToken(user: try text(claims["sub"]), client: try text(claims["client"]), details: details)
+    }
+
+    /// What claims say about one subscription.
+    private func details(_ claims: JSONNode, channel: ByteString) throws(TokenFault) -> ServerSubscription {
+        var details = ServerSubscription(channel: channel)
+        details.info = try embedded(claims, "info", "b64info")
+        details.data = try embedded(claims, "data", "b64data")
+        guard let override = claims["override"], !override.isNull else { return details }
+        details.override.presence = try flag(override["presence"])
+        details.override.joinLeave = try flag(override["join_leave"])
+        details.override.pushedJoinLeave = try flag(override["force_push_join_leave"])
+        details.override.position = try flag(override["force_positioning"])
+        details.override.recovery = try flag(override["force_recovery"])
+        return details
     }
 
     /// The claims of a token whose signature and times are good.
@@ -93,16 +118,13 @@ package struct ConnectionToken: Equatable, Sendable {
     /// Seconds since 1970; nil: never.
     package var expiry: Int64?
     package var info: [UInt8]
+    /// The rooms that the connection is put into.
+    package var subscriptions: [ServerSubscription] = []
 }
 
 package struct SubscriptionToken: Equatable, Sendable {
     package var user: ByteString
-    package var channel: ByteString
     /// The only connection it is for; empty: any.
-    package var client = ByteString.empty
-    package var expiry: Int64?
-    package var info: [UInt8] = []
-    package var data: [UInt8] = []
-    package var forceRecovery: Bool?
-    package var forcePositioning: Bool?
+    package var client: ByteString
+    package var details: ServerSubscription
 }
