@@ -129,7 +129,7 @@ let package = Package(
         tests(
             "EndToEndTests",
             needs: ["roombridge", "roomhub", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"],
-            exclude: ["Python"]
+            exclude: ["Clients/Programs", "Python"]
         ),
     ]
 )

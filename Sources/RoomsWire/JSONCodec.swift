@@ -23,7 +23,7 @@ package enum JSONCodec {
         try decodeLines(frame) { (reader) throws(WireError) in body(try Reply(json: &reader)) }
     }
 
-    /// Appends the command without a line feed behind it.
+    /// Appends the command without a line feed behind it; nothing if a payload in it is not JSON.
     package static func encode(_ command: Command, into bytes: inout [UInt8]) {
         _ = JSONMessageWriter.append(to: &bytes) { $0.object { command.write(to: &$0) } }
     }

@@ -70,6 +70,39 @@ import Testing
         .no([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
     ]
 
+    @Test("without a look at UTF-8 and depth the verdicts are the same but for these", arguments: verdicts)
+    func unchecked(_ verdict: Verdict) {
+        let text = String(validating: verdict.bytes, as: UTF8.self)
+        let isDeep = verdict.bytes.count > 1000
+        guard text != nil, !isDeep else { return }
+        #expect(verdict.bytes.withUnsafeBytes { JSONScanner.isValidUnchecked($0) } == verdict.isValid)
+    }
+
+    @Test("bytes from 0x80 on stand anywhere in unchecked strings, but nowhere else")
+    func uncheckedBytes() {
+        for byte in UInt8.min...UInt8.max {
+            for length in 0..<20 {
+                let padding = [UInt8](repeating: 0x61, count: length)
+                let string = [0x22] + padding + [byte, 0x61, 0x22]
+                let isValid = byte >= 0x20 && byte != 0x22 && byte != 0x5c
+                #expect(string.withUnsafeBytes { JSONScanner.isValidUnchecked($0) } == isValid, "\(byte) \(length)")
+            }
+            guard byte >= 0x80 else { continue }
+            #expect(![0x5b, byte, 0x5d].withUnsafeBytes { JSONScanner.isValidUnchecked($0) })
+            #expect(![0x5b, 0x5d, byte].withUnsafeBytes { JSONScanner.isValidUnchecked($0) })
+        }
+    }
+
+    @Test("unchecked texts are as deep as they like", arguments: [1, 63, 64, 65, 512, 513, 100_000])
+    func uncheckedDepth(_ depth: Int) {
+        for text in [Self.nested(depth, "[", "]"), Self.nested(depth, #"[{"a":"#, "}]", "1")] {
+            let bytes = Array(text.utf8)
+            #expect(bytes.withUnsafeBytes { JSONScanner.isValidUnchecked($0) })
+            #expect(!bytes.dropLast().withUnsafeBytes { JSONScanner.isValidUnchecked($0) })
+            #expect(!(bytes + [0x5d]).withUnsafeBytes { JSONScanner.isValidUnchecked($0) })
+        }
+    }
+
     @Test("JSON is what RFC 8259 says, no more and no less", arguments: verdicts)
     func verdict(_ verdict: Verdict) {
         #expect(isValid(verdict.bytes) == verdict.isValid)

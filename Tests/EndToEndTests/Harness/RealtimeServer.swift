@@ -33,25 +33,26 @@ final class HubProcess: RealtimeServer {
     let description = "roomhub"
     let keepsStreams = false
 
-    init() throws {
+    /// `configuration` is another than the usual one, with PORT where the port has to stand.
+    init(configuration: String? = nil) throws {
         held = try HeldPort()
         folder = try TemporaryDirectory()
-        try folder.write(
-            """
-            {
-              "listen": ["127.0.0.1:\(held.number)"],
-              "api_key": { "env": "HUB_API_KEY" },
-              "token_secret": { "env": "HUB_TOKEN_SECRET" },
-              "rooms": [
-                { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
-                { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
-                { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] }
-              ]
-            }
-            """,
-            to: "hub.json"
-        )
+        let text = configuration ?? Self.usual
+        try folder.write(text.replacingOccurrences(of: "PORT", with: "\(held.number)"), to: "hub.json")
     }
+
+    private static let usual = """
+        {
+          "listen": ["127.0.0.1:PORT"],
+          "api_key": { "env": "HUB_API_KEY" },
+          "token_secret": { "env": "HUB_TOKEN_SECRET" },
+          "rooms": [
+            { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
+            { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
+            { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] }
+          ]
+        }
+        """
 
     var port: UInt16 { held.number }
     var output: String { child?.output ?? "" }
@@ -82,13 +83,16 @@ final class CentrifugoProcess: RealtimeServer {
     private var child: ChildProcess?
 
     /// Nil when the program is not installed and nobody insists on it.
-    init?(redis: RedisProcess? = nil) throws {
+    ///
+    /// `configuration` is another than the usual one, with PORT where the port has to stand.
+    init?(redis: RedisProcess? = nil, configuration: String? = nil) throws {
         guard let program = try RequiredProgram.centrifugo.find() else { return nil }
         self.program = program
         self.redis = redis
         held = try HeldPort()
         folder = try TemporaryDirectory()
-        try folder.write(configuration, to: "centrifugo.json")
+        let text = configuration ?? usual
+        try folder.write(text.replacingOccurrences(of: "PORT", with: "\(held.number)"), to: "centrifugo.json")
     }
 
     var port: UInt16 { held.number }
@@ -105,7 +109,7 @@ final class CentrifugoProcess: RealtimeServer {
 
     func stop() async throws { try await child?.stop() }
 
-    private var configuration: String {
+    private var usual: String {
         let engine = redis.map { redis in
             """
             ,
@@ -121,7 +125,7 @@ final class CentrifugoProcess: RealtimeServer {
             """
         return """
             {
-              "http_server": { "address": "127.0.0.1", "port": "\(held.number)" },
+              "http_server": { "address": "127.0.0.1", "port": "PORT" },
               "http_api": { "key": "\(RealtimeServers.apiKey)" },
               "log": { "level": "info" },
               "shutdown": { "timeout": "2s" },
