@@ -8,12 +8,13 @@ The server must have just been started, with the rooms of centrifugo.json beside
 import asyncio
 import base64
 import sys
+import time
 
 import cent
 import centrifuge
 from centrifuge import ClientState, StreamPosition, SubscriptionState
 
-from checks import Failed, alongside, check, equal, holds, run
+from checks import Failed, Seen, alongside, check, equal, holds, run
 
 # ---- connecting
 
@@ -40,6 +41,14 @@ async def connect_with_token(server):
     equal(list(presence.clients), [client.client_id], "who is there")
     info = presence.clients[client.client_id]
     equal([info.client, info.user, server.into(info.conn_info), info.chan_info], [client.client_id, "ada", {"name": "ADA"}, None])
+
+
+@check
+async def data_of_the_client(server):
+    """data that a client sends on connecting and joining is taken"""
+    client = await server.connected(data=server.out({"a": 1}), name="n" * 16, version="1.2.3")
+    room = await server.joined(client, "order:data", data=server.out([1]))
+    equal(room.first.data, None)
 
 
 @check
@@ -159,6 +168,45 @@ async def private_room(server):
     equal([info.user, server.into(info.chan_info)], ["ada", {"role": "x"}])
     await server.publish("$order:private", 1)
     equal(await server.data(room, 1), [1])
+
+
+@check
+async def info_in_base64(server):
+    """tokens may carry their info and data in base64"""
+
+    def text(value):
+        return base64.b64encode(value).decode()
+
+    client = await server.connected(token=server.token("ada", b64info=text(b'{"n":1}')))
+    token = server.token("ada", channel="$order:b64", b64info=text(b"[2]"), b64data=text(b'"three"'))
+    room = await server.joined(client, "$order:b64", token=token)
+    equal(server.into(room.first.data), "three")
+    info = (await client.presence("$order:b64")).clients[client.client_id]
+    equal([server.into(info.conn_info), server.into(info.chan_info)], [{"n": 1}, [2]])
+
+
+@check
+async def token_changes_the_rule(server):
+    """a token can change what a room keeps for its member"""
+    on, off = {"value": True}, {"value": False}
+    more, less = {"force_recovery": on, "force_positioning": on}, {"force_recovery": off, "force_positioning": off}
+    subs = {"ask:tr1": {"override": more}, "order:tr2": {"override": less}}
+    client = await server.connected(token=server.token("ada", subs=subs))
+    contexts = [await client.seen.next("subscribed") for _ in subs]
+    for name, override in [("ask:tr3", more), ("order:tr4", less)]:
+        contexts.append((await server.joined(client, name, token=server.token("ada", channel=name, override=override))).first)
+    got = {context.channel: (context.positioned, context.recoverable) for context in contexts}
+    equal(got, {"ask:tr1": (True, True), "order:tr2": (False, False), "ask:tr3": (True, True), "order:tr4": (False, False)})
+
+
+@check
+async def subscription_that_has_ended(server):
+    """a subscription token whose expire_at is over is answered with 110"""
+    client = await server.connected("ada")
+    room = server.room(client, "$order:over", token=server.token("ada", life=600, channel="$order:over", expire_at=1))
+    await room.subscribe()
+    context = await room.seen.next("unsubscribed")
+    equal([context.code, context.reason], [110, "expired"])
 
 
 @check
@@ -834,6 +882,32 @@ async def subscription_refresh_refused(server):
     equal([context.code, context.reason], [3006, "subscription expired"])
     equal((await room.seen.next("subscribed")).recovered, True)
     equal(late, [])
+
+
+@alongside
+async def expire_at(server):
+    """expire_at in a token sets the end of the connection or subscription, whatever the token's own end is"""
+    asked = Seen()
+
+    async def get_token(channel="connection"):
+        claims = {} if channel == "connection" else {"channel": channel}
+        if asked.count(channel) == 0 and channel != "$order:never":
+            claims["expire_at"] = int(time.time()) + 2
+        await asked.put(channel, None)
+        if channel == "$order:never":
+            return server.token("gus", life=2, expire_at=0, **claims)
+        return server.token("gus", life=600, **claims)
+
+    client = await server.connected(get_token=get_token)
+    never = await server.joined(client, "$order:never", get_token=get_token)
+    room = await server.joined(client, "$order:at", get_token=get_token)
+    for name in ("connection", "$order:at"):
+        await asked.reaches(name, 2)
+    for member in (room, never):
+        await member.publish(server.out(1))
+        equal(await server.data(member, 1), [1])
+    equal([asked.count(name) for name in ("connection", "$order:at", "$order:never")], [2, 2, 1], "tokens asked for")
+    equal([client.seen.count("error"), room.seen.count("error"), never.seen.count("unsubscribed")], [0, 0, 0])
 
 
 @check

@@ -173,14 +173,15 @@ class Seen:
 
     async def next(self, kind):
         """The next event of this kind; those of other kinds stay."""
+        await self.reaches(kind, 1)
+        place = [name for name, _ in self.kept].index(kind)
+        return self.kept.pop(place)[1]
+
+    async def reaches(self, kind, count):
+        """Waits until so many events of this kind are there, and leaves them."""
         try:
             async with asyncio.timeout(DEADLINE), self.changed:
-                while True:
-                    for place, (name, context) in enumerate(self.kept):
-                        if name == kind:
-                            del self.kept[place]
-                            return context
-                    await self.changed.wait()
+                await self.changed.wait_for(lambda: self.count(kind) >= count)
         except TimeoutError:
             raise Failed(f"no {kind!r} came; there is {self.kept}") from None
 
