@@ -102,7 +102,9 @@ final class APIMethods {
 
     /// The rooms that somebody is in, in the order of their names.
     private func channels(_ body: APIRequest) throws(APIFault) -> [(name: ByteString, clients: Int)] {
-        let pattern = Glob(try body.string("pattern"))
+        let text = try body.string("pattern")
+        let pattern: Glob
+        do throws(HubError) { pattern = try Glob(text) } catch { throw .refused(error) }
         return registry.rooms.values
             .filter { !$0.members.isEmpty && pattern.matches($0.name) }
             .map { ($0.name, $0.members.count) }
