@@ -45,9 +45,10 @@ package struct HubClose: Equatable, Sendable {
         self.reason = reason
     }
 
-    /// False for what a close frame may not carry (RFC 6455, section 7.4), or no server says: the connection is cut.
+    /// False for what a close frame may not carry (RFC 6455, section 7.4), and for 3000, which stands for a connection
+    /// that is gone: it is cut.
     var isSayable: Bool {
-        (code == 1000 || (3000...4999).contains(code)) && reason.count <= 123
+        (code == 1000 || (3001...4999).contains(code)) && reason.count <= 123
     }
 
     /// Never on the wire: the peer closed, or its socket broke.

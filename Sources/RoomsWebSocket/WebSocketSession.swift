@@ -173,7 +173,7 @@ package final class WebSocketSession {
     package func sendClose(code: UInt16, reason: ByteString = .empty) {
         guard phase == .open, !isCloseQueued else { return }
         isCloseQueued = true
-        let reason = Array(reason.bytes.prefix(Self.wholeCharacters(reason.bytes, limit: 122)))
+        let reason = Array(reason.bytes.prefix(Self.wholeCharacters(reason.bytes, limit: 123)))
         wslay_event_queue_close(context, code, reason, reason.count)
         frame()
     }
