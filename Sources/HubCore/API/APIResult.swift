@@ -177,6 +177,14 @@ struct NodeFacts {
                 writer.key(key)
                 writer.integer(number)
             }
+            // There is nothing to measure here, but clients look for it.
+            writer.key(literal: "metrics")
+            writer.object { writer in
+                writer.key(literal: "interval")
+                writer.integer(60)
+                writer.key(literal: "items")
+                writer.object { _ in }
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ final class Hub {
     private let origins: OriginRule
     private let logger: Logger
     private let startedAt = SystemClock.now
-    private let nodeID = RoomRegistry.randomEpoch()
+    private let nodeID = UniqueID.make()
 
     private var servers: [HTTPServer] = []
     private var connections: [ObjectIdentifier: HubConnection] = [:]

@@ -26,7 +26,7 @@ extension HubSession {
         {
             return end(.connectionLimit)
         }
-        client = Self.makeClientID()
+        client = UniqueID.make()
         guard let joining = serverSubscriptions(id, wanted, request.subs, at: moment) else { return }
         phase = .connected
         state.directory.enter(self)
@@ -120,19 +120,5 @@ extension HubSession {
         guard expiry > moment.seconds else { return nil }
         expiresAt = moment.instant(of: expiry) + settings.expiryGrace
         return moment.timeToLive(until: expiry)
-    }
-
-    /// A random UUID (RFC 9562, version 4).
-    private static func makeClientID() -> ByteString {
-        var bytes = Digest.randomBytes(16)
-        bytes[6] = bytes[6] & 0x0f | 0x40
-        bytes[8] = bytes[8] & 0x3f | 0x80
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-            text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return ByteString(text)
     }
 }
