@@ -2,7 +2,7 @@ internal import BridgeTestSupport
 internal import Foundation
 internal import Testing
 
-/// Clients of PyPI that we did not write, `centrifuge-python` in both its formats and `cent`, go through all they can do.
+/// Clients of PyPI that we did not write judge the hub: `centrifuge-python` in both its formats, and `cent`.
 ///
 /// The programs in `Programs` are judged themselves first: all that they check holds on the real server.
 @Suite(.timeLimit(.minutes(2))) struct RealClientTests {
@@ -13,6 +13,11 @@ internal import Testing
     func realServer(_ program: String, _ format: String) async throws {
         guard let server = try CentrifugoProcess(configuration: try resource("centrifugo.json")) else { return }
         try await judge(server, program, format)
+    }
+
+    @Test("real clients find all that they need on the hub", arguments: programs, formats)
+    func hub(_ program: String, _ format: String) async throws {
+        try await judge(try HubProcess(configuration: try resource("roomhub.json")), program, format)
     }
 
     private func judge(_ server: any RealtimeServer, _ program: String, _ format: String) async throws {

@@ -266,6 +266,10 @@ async def channels(server):
     equal(await named("{live,order}:ch:[12]"), {"live:ch:1": 2, "order:ch:2": 1})
     equal(await named("live:ch:1"), {"live:ch:1": 2})
     equal(await named("nosuch:*"), {})
+    equal(await named("[!l]*:ch:*"), {"order:ch:2": 1})
+    equal(await named("live\\:ch:1"), {"live:ch:1": 2})
+    for pattern in ("[", "{live", "[b-a]"):
+        equal(await server.error(server.api.channels(cent.ChannelsRequest(pattern=pattern))), 100, pattern)
     everything = await server.api.channels(cent.ChannelsRequest())
     equal(everything.channels["order:ch:2"].num_clients, 1)
 
