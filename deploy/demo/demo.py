@@ -6,11 +6,15 @@
 Everything lives in a temporary folder and on free ports of 127.0.0.1, and is gone at the end or on Ctrl-C.
 """
 
+import base64
+import contextlib
 import json
 import os
 import pathlib
+import secrets
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -45,10 +49,13 @@ class Demo:
         self.binaries, self.folder = binaries, folder
         self.children: list[subprocess.Popen] = []
         self.published: list[tuple[str, str, int]] = []  # room, epoch, offset: from the server's replies
+        secret = "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
+        self.environment = os.environ | {"SIGNING_SECRET": secret, "STATE": str(folder / "received")}
 
-    def start(self, name: str, *command: str) -> subprocess.Popen:
+    def start(self, name: str, *command: str, **environment: str) -> subprocess.Popen:
         log = open(self.folder / f"{name}.log", "ab")
-        child = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        child = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                                 env=self.environment | environment)
         self.children.append(child)
         return child
 
@@ -78,21 +85,21 @@ class Demo:
         self.published.append((room, result["epoch"], result["offset"]))
 
     def received(self) -> list[dict]:
-        log = self.folder / "received.jsonl"
-        if not log.exists():
-            return []
-        lines = log.read_text(encoding="utf-8").split("\n")[:-1]  # what has no line end yet is still being written
-        return [json.loads(line) for line in lines]
+        """What the receiver has kept, read from its own database."""
+        with contextlib.closing(sqlite3.connect(self.folder / "received" / "receiver.db", timeout=10)) as database:
+            rows = database.execute("SELECT body FROM messages ORDER BY place").fetchall()
+        return [json.loads(body) for body, in rows]
 
     def show_arrivals(self, stop: threading.Event):
         shown = 0
         while not stop.is_set() or shown < len(self.received()):
-            for line in self.received()[shown:]:
-                if line["type"] == "room.event":
-                    replayed = "  (missed while the bridge was down)" if line["meta"]["replayed"] else ""
-                    say(f"    received  {line['room']:<11} {json.dumps(line['data']):<14} seq {line['meta']['seq']}{replayed}")
+            for message in self.received()[shown:]:
+                data = message["data"]
+                if message["type"] == "room.event":
+                    replayed = "  (missed while the bridge was down)" if data["meta"]["replayed"] else ""
+                    say(f"    received  {data['room']:<11} {json.dumps(data['data']):<14} seq {data['meta']['seq']}{replayed}")
                 else:
-                    say(f"    received  {line['room']:<11} {line['type']} {json.dumps(line.get('gap'))}")
+                    say(f"    received  {data['room']:<11} {message['type']} {json.dumps(data.get('gap'))}")
                 shown += 1
             stop.wait(0.05)
 
@@ -100,13 +107,13 @@ class Demo:
         say("1. A hub (a small realtime server), a receiver (the local program) and the bridge between them.")
         hub = self.start_hub()
         holder, port = held_port()
-        receiver = self.start("receiver", sys.executable, str(RECEIVER), "--port", str(port), "--log",
-                              str(self.folder / "received.jsonl"))
+        receiver = self.start("receiver", sys.executable, str(RECEIVER), PORT=str(port))
         self.wait_for(receiver, "receiver", "receiver listens")
         holder.close()
         configuration = {
             "servers": {"main": {"url": f"ws://127.0.0.1:{self.hub_port}/connection/websocket"}},
-            "endpoints": {"receiver": {"url": f"http://127.0.0.1:{port}/hooks/rooms"}},
+            "endpoints": {"receiver": {"url": f"http://127.0.0.1:{port}/hooks/rooms",
+                                       "signing": [{"env": "SIGNING_SECRET"}]}},
             "rooms": [{"room": room, "to": ["receiver"]} for room in ROOMS],
         }
         (self.folder / "config.json").write_text(json.dumps(configuration, indent=2) + "\n")
@@ -146,22 +153,22 @@ class Demo:
     def judge(self, bridge: subprocess.Popen) -> int:
         bridge.send_signal(signal.SIGTERM)
         status = bridge.wait(timeout=10)
-        lines = [line for line in self.received() if line["type"] == "room.event"]
-        got = [(line["room"], line["meta"]["epoch"], line["meta"]["offset"]) for line in lines]
+        events = [message["data"] for message in self.received() if message["type"] == "room.event"]
+        got = [(event["room"], event["meta"]["epoch"], event["meta"]["offset"]) for event in events]
         lost = len(set(self.published) - set(got))
         out_of_order = 0
         for room in ROOMS:
             offsets = [offset for name, _, offset in got if name == room]
             out_of_order += sum(later <= earlier for earlier, later in zip(offsets, offsets[1:]))
         say(f"\n3. published {len(self.published)}, received {len(set(got))}, lost {lost}, out of order {out_of_order}")
-        say(f"   (published: from the server's replies; received: from the receiver's own file; the bridge ended with {status})")
+        say(f"   (published: from the server's replies; received: from the receiver's own database; the bridge ended with {status})")
         if lost or out_of_order or status or set(got) - set(self.published):
             say("   THAT IS WRONG. The bridge's log:\n" + (self.folder / "bridge.log").read_text(errors="replace"))
             return 1
         say("""
 How to go on from here, in three terminals:
    .build/release/roomhub
-   deploy/examples/receiver/receiver.py
+   SIGNING_SECRET=none deploy/examples/receiver/receiver.py
    .build/release/roombridge run --config config.example.json --state-dir /tmp/roombridge-state
 and publish:
    curl -H 'X-API-Key: roomhub-api-key' -d '{"channel":"shop","data":{"event":"opened","data":{}}}' \\

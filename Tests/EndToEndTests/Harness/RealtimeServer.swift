@@ -49,7 +49,8 @@ final class HubProcess: RealtimeServer {
           "rooms": [
             { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
             { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
-            { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] }
+            { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] },
+            { "pattern": "chat:{a}:{b}", "history": 1000, "keep": "30m", "members_may": ["history"] }
           ]
         }
         """
