@@ -1,26 +1,5 @@
 package import RoomsRuntime
 
-/// Where tokens come from; asked again each time one is needed, so that a changed file is seen.
-///
-/// Called on the connection's loop: must not block for long.
-package struct TokenSource: Sendable {
-    /// The connection token; nil: connect anonymously.
-    package var connection: @Sendable () throws -> Secret?
-    /// The token for one room; nil: subscribe without.
-    package var subscription: @Sendable (ByteString) throws -> Secret?
-
-    package init(
-        connection: @escaping @Sendable () throws -> Secret?,
-        subscription: @escaping @Sendable (ByteString) throws -> Secret?
-    ) {
-        self.connection = connection
-        self.subscription = subscription
-    }
-
-    /// Public rooms: no tokens at all.
-    package static let anonymous = TokenSource(connection: { nil }, subscription: { _ in nil })
-}
-
 /// How a connection behaves.
 package struct ConnectionPolicy: Sendable {
     /// A label for the server's statistics; cut to 16 bytes.
@@ -44,6 +23,8 @@ package struct ConnectionPolicy: Sendable {
 
     package var commandsInFlight = 32
     package var recoveriesInFlight = 8
+    /// Joins and leaves of others are wanted.
+    package var hearsMembers = false
     /// For each room, of live events that wait while older ones are fetched.
     package var liveBufferBytes = 512 * 1024
 

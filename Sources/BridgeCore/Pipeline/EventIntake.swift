@@ -88,6 +88,8 @@ final class EventIntake: EventSink {
             case .connection(let status):
                 connectionChanged(status)
                 hasChanged = true
+            // Not asked for.
+            case .member, .answer: break
             }
         }
         let hasRoom = records.isEmpty || append(records)

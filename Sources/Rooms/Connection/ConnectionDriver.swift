@@ -51,6 +51,22 @@ final class ConnectionDriver {
         run { $0.intakeResumed(&$1) }
     }
 
+    func add(_ specification: RoomSpecification) -> Int {
+        run { $0.add(specification, &$1) }
+    }
+
+    func remove(_ room: Int) {
+        run { $0.remove(room, &$1) }
+    }
+
+    func tokensArrived() {
+        run { $0.tokensArrived(&$1) }
+    }
+
+    func ask(_ request: AppRequest) {
+        run { $0.ask(request, &$1) }
+    }
+
     func stop(_ done: @escaping () -> Void) {
         run { $0.stop(&$1) }
         whenClosed.append(done)
@@ -77,10 +93,11 @@ final class ConnectionDriver {
         }
     }
 
-    private func run(_ event: (inout ConnectionStateMachine, inout Turn) -> Void) {
+    private func run<Result>(_ event: (inout ConnectionStateMachine, inout Turn) -> Result) -> Result {
         var turn = beginTurn()
-        event(&machine, &turn)
+        let result = event(&machine, &turn)
         finish(turn)
+        return result
     }
 
     /// Events first, so that nothing is acknowledged or asked for before the sink has them.

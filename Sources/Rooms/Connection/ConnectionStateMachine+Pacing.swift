@@ -50,6 +50,7 @@ extension ConnectionStateMachine {
 
     mutating func noteAnswer(from room: Int) {
         isAnswered = true
+        reap(room)
         enqueue(room)
     }
 
@@ -57,7 +58,10 @@ extension ConnectionStateMachine {
     mutating func settle(_ turn: inout Turn) {
         hasAdvanced = hasAdvanced || (isReady && hasNews(turn))
         endProbe()
-        if isReady, pausedAt == nil, !queue.isEmpty { sendQueued(&turn) }
+        if isReady, pausedAt == nil {
+            sendRequests(&turn)
+            if !queue.isEmpty { sendQueued(&turn) }
+        }
         if isAnswered {
             isAnswered = false
             reportJoined(&turn)
@@ -141,6 +145,12 @@ extension ConnectionStateMachine {
         if wish.needsToken {
             do {
                 token = try policy.tokens.subscription(sessions[room].name)
+            } catch TokenFault.pending {
+                sessions[room].awaitsToken = true
+                return
+            } catch TokenFault.refused(let code, let reason) {
+                sessions[room].tokenRefused(code, reason, &turn)
+                return enqueue(room)
             } catch {
                 sessions[room].tokenFailed(error, &turn)
                 return enqueue(room)
@@ -176,12 +186,13 @@ extension ConnectionStateMachine {
     private mutating func reportJoined(_ turn: inout Turn) {
         guard isJoining, sessions.allSatisfy(\.isSettled) else { return }
         isJoining = false
+        let wanted = sessions.count(where: \.isWanted)
         let joined = sessions.count { $0.state == .live }
         turn.log(
             .info,
             "rooms are joined",
             LogField(.count, joined),
-            LogField(.state, "\(sessions.count - joined) refused")
+            LogField(.state, "\(wanted - joined) refused")
         )
     }
 }

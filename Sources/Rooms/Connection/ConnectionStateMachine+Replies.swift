@@ -34,7 +34,10 @@ extension ConnectionStateMachine {
         case .connect(let result):
             becomeReady(result, &turn)
         case .error(let error):
-            if error.code == 109 { expiredToken = token }
+            if error.code == 109 {
+                expiredToken = token
+                policy.tokens.expired(nil)
+            }
             let end = ConnectionEnd.rejected(
                 code: error.code,
                 reason: error.message,
@@ -80,7 +83,14 @@ extension ConnectionStateMachine {
             turn.tally.unknown += 1
             return
         }
-        guard let room = entry.room else { return refreshed(reply.body, &turn) }
+        guard let room = entry.room else {
+            if let number = requests.removeValue(forKey: reply.id) {
+                turn.items.append(.answer(number, reply.body))
+            } else {
+                refreshed(reply.body, &turn)
+            }
+            return
+        }
         if entry.isHeavy { noteLargeAnswer(for: room) }
         if sessions[room].answered(reply.body, attempt: entry.attempt, &turn) == .reconnect {
             return drop(.confused, code: CloseCode.normal, .confused, &turn)
@@ -107,11 +117,23 @@ extension ConnectionStateMachine {
             drop(.closed(code: UInt16(clamping: code), reason: reason), code: CloseCode.normal, .toldToLeave, &turn)
         case .refresh(let expires, let ttl):
             refreshAt = expires && ttl > 0 ? Deadline(renewing: ttl, turn) : nil
-        case .join, .leave, .message, .subscribe, .connect:
+        case .join(let info): noteMember(push.channel, info, isHere: true, &turn)
+        case .leave(let info): noteMember(push.channel, info, isHere: false, &turn)
+        case .message, .subscribe, .connect:
             break
         case .unknown:
             turn.tally.unknown += 1
         }
+    }
+
+    private mutating func noteMember(
+        _ channel: ByteString,
+        _ info: ClientInfo,
+        isHere: Bool,
+        _ turn: inout Turn
+    ) {
+        guard let room = index.find(channel), sessions[room].isJoined else { return }
+        turn.items.append(.member(room: room, info, isHere: isHere))
     }
 
     // MARK: the connection's token
@@ -126,6 +148,9 @@ extension ConnectionStateMachine {
                 return
             }
             token = fresh
+        } catch TokenFault.pending {
+            awaitsToken = true
+            return
         } catch {
             turn.log(.warning, "the connection token cannot be had", LogField(.error, "\(error)"))
             refreshAt = Deadline(after: refreshPause(turn), turn)

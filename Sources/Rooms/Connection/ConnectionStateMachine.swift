@@ -10,8 +10,12 @@ struct ConnectionStateMachine {
     enum State: Equatable {
         /// Not started.
         ///
-        /// To `dialling`, `waiting`, `stopped`.
+        /// To `authorizing`, `dialling`, `waiting`, `stopped`.
         case idle
+        /// The connection token is being fetched; no socket.
+        ///
+        /// To `dialling`, `waiting`, `held`, `stopped`.
+        case authorizing
         /// A socket is being opened.
         ///
         /// To `authenticating`, `waiting`, `stopped`.
@@ -26,11 +30,11 @@ struct ConnectionStateMachine {
         case ready(since: Instant)
         /// Between two attempts.
         ///
-        /// To `dialling`, `held`, `stopped`.
+        /// To `authorizing`, `dialling`, `held`, `stopped`.
         case waiting(until: Instant)
         /// The sink takes nothing; no socket.
         ///
-        /// To `dialling`, `stopped`.
+        /// To `authorizing`, `dialling`, `stopped`.
         case held
         case stopped
     }
@@ -70,11 +74,22 @@ struct ConnectionStateMachine {
     var isJoining = false
     var isAnswered = false
 
+    /// Rooms that nobody is in any more, to be used again.
+    var freeRooms: [Int] = []
+    /// What becomes of a room's place once it was left.
+    var successors: [Int: RoomSpecification] = [:]
+    /// What the app asked for and the server has not answered: the app's number by the command's.
+    var requests: [UInt32: UInt64] = [:]
+    /// What the app asked for and was not sent yet.
+    var waitingRequests: [AppRequest] = []
+
     // Tokens
     var token: Secret?
     /// The server called this one expired.
     var expiredToken: Secret?
     var refreshAt: Deadline?
+    /// The one for renewing it is being fetched.
+    var awaitsToken = false
 
     // Between connections
     private var attempts = 0
@@ -115,11 +130,11 @@ struct ConnectionStateMachine {
     private var hasSocket: Bool {
         switch state {
         case .dialling, .authenticating, .ready: true
-        case .idle, .waiting, .held, .stopped: false
+        case .idle, .authorizing, .waiting, .held, .stopped: false
         }
     }
 
-    private mutating func dial(_ turn: inout Turn) {
+    mutating func dial(_ turn: inout Turn) {
         guard pausedAt == nil else {
             state = .held
             turn.items.append(.connection(.held))
@@ -127,6 +142,12 @@ struct ConnectionStateMachine {
         }
         do {
             token = try policy.tokens.connection()
+        } catch TokenFault.pending {
+            if state != .authorizing { turn.items.append(.connection(.connecting)) }
+            state = .authorizing
+            return
+        } catch TokenFault.refused(let code, let reason) {
+            return finish(.rejected(code: code, reason: reason, isTemporary: false), &turn)
         } catch {
             return finish(.tokenMissing(reason: ByteString("\(error)")), &turn)
         }
@@ -137,8 +158,8 @@ struct ConnectionStateMachine {
             return finish(.rejected(code: 109, reason: reason, isTemporary: false), &turn)
         }
         generation += 1
+        if state != .authorizing { turn.items.append(.connection(.connecting)) }
         state = .dialling
-        turn.items.append(.connection(.connecting))
         turn.actions.append(.dial(generation: generation))
     }
 
@@ -197,6 +218,7 @@ struct ConnectionStateMachine {
             turn.log(.warning, "the connection is closed until events can be stored again")
             return
         }
+        if verdict.code == CloseCode.expired || verdict.invalidates { policy.tokens.expired(nil) }
         let isProgress = verdict.isSuspicious && (hadAdvanced || hasNews(turn))
         if isProgress { attempts = 0 }
         let backoff = isProgress ? policy.backoff.afterProgress : policy.backoff
@@ -250,6 +272,7 @@ struct ConnectionStateMachine {
             // Where even the answers that came through end connections, no room asks for a large one.
             if overloads > 1 { sessions[room].avoidRecovery() }
             isQueued[room] = false
+            reap(room)
         }
         if let tried {
             // What was too much for one room is so for the others: not each has to lose connections over it.
@@ -258,6 +281,8 @@ struct ConnectionStateMachine {
         }
         queue.removeAll(keepingCapacity: true)
         refreshAt = nil
+        awaitsToken = false
+        failRequests(&turn)
         silenceLimit = nil
         answersPings = false
         hasRecovered = false
@@ -352,7 +377,7 @@ struct ConnectionStateMachine {
         switch state {
         case .waiting(let until): return until
         case .authenticating, .ready: break
-        case .idle, .dialling, .held, .stopped: return .distantFuture
+        case .idle, .authorizing, .dialling, .held, .stopped: return .distantFuture
         }
         if let pausedAt { return pausedAt + policy.pauseLimit }
         if case .authenticating(_, let sentAt) = state { return sentAt + policy.commandTimeout }

@@ -2,7 +2,7 @@ internal import RoomsRuntime
 
 /// Finds a room by the bytes of its name; the last one found is remembered, since events come in runs.
 struct RoomIndex {
-    private let rooms: [ByteString: Int]
+    private var rooms: [ByteString: Int]
     private var last = ByteString.empty
     private var lastRoom: Int?
 
@@ -10,6 +10,16 @@ struct RoomIndex {
         var rooms: [ByteString: Int] = [:]
         for (room, name) in names.enumerated() { rooms[name] = room }
         self.rooms = rooms
+    }
+
+    mutating func add(_ name: ByteString, _ room: Int) {
+        rooms[name] = room
+        lastRoom = nil
+    }
+
+    mutating func remove(_ name: ByteString) {
+        rooms[name] = nil
+        lastRoom = nil
     }
 
     mutating func find(_ name: ByteString) -> Int? {

@@ -5,6 +5,8 @@ internal import RoomsWire
 extension SessionStateMachine {
     mutating func subscribed(_ result: SubscribeResult, _ turn: inout Turn) {
         guard case .joining(let asked) = state else { return }
+        guard isWanted else { return state = .parting }
+        expiredTokens = 0
         refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
         wasRejoined = false
         isPositioned = result.positioned || result.recoverable
@@ -174,8 +176,9 @@ extension SessionStateMachine {
     // MARK: refusals
 
     mutating func refused(_ error: ErrorReply, _ turn: inout Turn) {
+        guard isWanted else { return state = .gone }
         switch error.code {
-        case 109:
+        case 109, 110:
             tokenExpired(&turn)
         case 105:
             // Our books and the server's differ: leave, then join once more.
@@ -194,12 +197,38 @@ extension SessionStateMachine {
 
     private mutating func tokenExpired(_ turn: inout Turn) {
         let refused = token
-        let fresh = try? policy.tokens.subscription(name)
-        if let fresh, fresh != refused {
-            retry(&turn)
-        } else {
-            fail(109, "token expired, and there is no newer one", &turn)
+        expiredTokens += 1
+        policy.tokens.expired(name)
+        guard expiredTokens <= 3 else {
+            expiredTokens = 0
+            return fail(109, "token expired, and so were those that came after it", &turn)
         }
+        do {
+            let fresh = try policy.tokens.subscription(name)
+            guard let fresh, fresh != refused else {
+                return fail(109, "token expired, and there is no newer one", &turn)
+            }
+            retry(&turn)
+        } catch TokenFault.refused(let code, let reason) {
+            fail(code, reason, &turn)
+        } catch {
+            // Asked for again when its turn comes, and waited for then.
+            retry(&turn)
+        }
+    }
+
+    /// No token is given for this room.
+    mutating func tokenRefused(_ code: UInt32, _ reason: ByteString, _ turn: inout Turn) {
+        guard isJoined else { return fail(code, reason, &turn) }
+        // It stays joined for as long as the old one lasts.
+        turn.log(
+            .warning,
+            "a room's token runs out and no new one is given",
+            LogField(.room, name),
+            LogField(.code, code),
+            LogField(.reason, reason)
+        )
+        refreshAt = Deadline(after: .seconds(60), turn)
     }
 
     /// No token could be had for this room.
@@ -269,6 +298,7 @@ extension SessionStateMachine {
     }
 
     mutating func left(_ turn: inout Turn) {
+        guard isWanted else { return state = .gone }
         state = .wanting
         if !isAnchored { position = nil }
     }
@@ -304,6 +334,7 @@ extension SessionStateMachine {
             LogField(.reason, reason)
         )
         if code == UnsubscribeCode.stateInvalidated { invalidate() }
+        if code == UnsubscribeCode.stateInvalidated || code == UnsubscribeCode.expired { policy.tokens.expired(name) }
         state = .wanting
         if !isAnchored { position = nil }
         pauseAfterTrouble(&turn)

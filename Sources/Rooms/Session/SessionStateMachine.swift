@@ -37,6 +37,8 @@ struct SessionStateMachine {
         case leaving
         /// Refused; after a long pause to `wanting`.
         case failed
+        /// Left for good.
+        case gone
     }
 
     /// A command that the session wants to send.
@@ -55,6 +57,8 @@ struct SessionStateMachine {
     let policy: ConnectionPolicy
 
     var state = State.away
+    /// False once the room is being left for good.
+    private(set) var isWanted = true
     /// Nil until the room was joined for the first time.
     var position: RoomPosition?
     /// The sink knows the position that the room's first events follow.
@@ -98,6 +102,10 @@ struct SessionStateMachine {
     var holes = HoleCount()
 
     // Tokens
+    /// One is being fetched: no wish until it is there.
+    var awaitsToken = false
+    /// How many in a row were expired when they came.
+    var expiredTokens = 0
     var token: Secret?
     var refreshAt: Deadline?
     var wasRejoined = false
@@ -139,16 +147,16 @@ struct SessionStateMachine {
     var isJoined: Bool { state == .live || state == .filling }
 
     /// It is joined and in step, or it failed; nothing is under way.
-    var isSettled: Bool { state == .live || state == .failed }
+    var isSettled: Bool { state == .live || state == .failed || state == .gone }
 
     var wish: Wish? {
-        guard inFlight == nil, pausedUntil == nil else { return nil }
+        guard inFlight == nil, pausedUntil == nil, !awaitsToken else { return nil }
         switch state {
         case .wanting: return .subscribe(isRecovery: recoverySince != nil)
         case .parting: return .unsubscribe
         case .filling: return refreshAt == .due ? .refresh : .page
         case .live: return refreshAt == .due ? .refresh : nil
-        case .away, .joining, .leaving, .failed: return nil
+        case .away, .joining, .leaving, .failed, .gone: return nil
         }
     }
 
@@ -190,9 +198,28 @@ struct SessionStateMachine {
         refreshAt = nil
         live = LiveBuffer()
         if !isAnchored { position = nil }
-        guard state != .failed else { return }
+        awaitsToken = false
+        if !isWanted { state = .gone }
+        guard state != .failed, state != .gone else { return }
         state = .away
         pausedUntil = nil
+    }
+
+    /// Nobody wants the room any more: nothing of it is handed on, and it is left when the server says so.
+    mutating func leaveForGood() {
+        isWanted = false
+        pausedUntil = nil
+        refreshAt = nil
+        awaitsToken = false
+        switch state {
+        case .away, .wanting, .failed: state = .gone
+        case .filling, .live:
+            state = .parting
+            live = LiveBuffer()
+            inFlight = nil
+            attempt &+= 1
+        case .joining, .parting, .leaving, .gone: break
+        }
     }
 
     mutating func tick(_ turn: inout Turn) {
@@ -235,6 +262,7 @@ struct SessionStateMachine {
         request.token = ByteString(token?.bytes ?? [])
         request.positioned = true
         request.recoverable = true
+        request.joinLeave = policy.hearsMembers
         if let since = recoverySince {
             request.recover = true
             request.epoch = since.epoch
