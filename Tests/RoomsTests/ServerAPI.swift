@@ -23,7 +23,9 @@ struct ServerAPI: Sendable {
         try await call("publish", #"{"channel":"\#(room)","b64data":"\#(text)"}"#)
     }
 
-    func call(_ method: String, _ body: String) async throws {
+    /// The body of the answer.
+    @discardableResult
+    func call(_ method: String, _ body: String) async throws -> String {
         guard let url = URL(string: "http://127.0.0.1:\(port)/api/\(method)") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
@@ -34,5 +36,6 @@ struct ServerAPI: Sendable {
         guard (response as? HTTPURLResponse)?.statusCode == 200, !text.contains(#""error""#) else {
             throw NotInTime(description: "the server answered \(text.prefix(200))")
         }
+        return text
     }
 }

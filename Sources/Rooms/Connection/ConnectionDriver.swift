@@ -13,7 +13,7 @@ final class ConnectionDriver {
 
     private let transport: TransportLoop
     private let options: ConnectionOptions
-    private let sink: any EventSink
+    private let take: ([SinkItem]) -> Intake
     private let logger: Logger
     private var machine: ConnectionStateMachine
 
@@ -27,21 +27,24 @@ final class ConnectionDriver {
     private var timerAt = Instant.distantFuture
     private var whenClosed: [() -> Void] = []
 
+    /// `take` gets the items on the loop, once for all that one event brought, and says whether more may be read.
     init(
         transport: TransportLoop,
         options: ConnectionOptions,
         rooms: [RoomSpecification],
-        sink: any EventSink,
-        logger: Logger
+        logger: Logger,
+        take: @escaping ([SinkItem]) -> Intake
     ) {
         self.transport = transport
         self.options = options
-        self.sink = sink
+        self.take = take
         self.logger = logger
         machine = ConnectionStateMachine(policy: options.policy, rooms: rooms)
     }
 
     var tally: Tally { machine.tally }
+    /// Our id on the present connection; empty while there is none.
+    var client: ByteString { machine.client }
 
     func start() {
         run { $0.start(&$1) }
@@ -106,7 +109,7 @@ final class ConnectionDriver {
         while !turn.items.isEmpty {
             let items = turn.items
             turn.items = []
-            if sink.take(items) == .paused { machine.intakePaused(&turn) }
+            if take(items) == .paused { machine.intakePaused(&turn) }
         }
         for line in turn.lines { logger.log(line.level, line.message, line.fields) }
         for action in turn.actions { perform(action) }

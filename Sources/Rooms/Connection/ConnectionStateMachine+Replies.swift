@@ -57,6 +57,7 @@ extension ConnectionStateMachine {
     private mutating func becomeReady(_ result: ConnectResult, _ turn: inout Turn) {
         state = .ready(since: turn.now)
         expiredToken = nil
+        client = result.client
         answersPings = result.pong
         silenceLimit = result.ping > 0 ? .seconds(Int64(min(result.ping, 86_400))) + policy.pingGrace : nil
         refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil

@@ -55,6 +55,7 @@ struct ConnectionStateMachine {
     var isQueued: [Bool]
 
     // The present connection
+    var client = ByteString.empty
     var lastHeard = Instant(nanoseconds: 0)
     /// When bytes of an unfinished message were last seen to come.
     private var lastProgress = Instant(nanoseconds: 0)
@@ -283,6 +284,7 @@ struct ConnectionStateMachine {
         refreshAt = nil
         awaitsToken = false
         failRequests(&turn)
+        client = .empty
         silenceLimit = nil
         answersPings = false
         hasRecovered = false

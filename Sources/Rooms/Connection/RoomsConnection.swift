@@ -34,7 +34,7 @@ package final class RoomsConnection: Sendable {
         logger: Logger
     ) {
         driver = LoopBound(
-            ConnectionDriver(transport: transport, options: options, rooms: rooms, sink: sink, logger: logger),
+            ConnectionDriver(transport: transport, options: options, rooms: rooms, logger: logger) { sink.take($0) },
             on: transport.loop
         )
     }
