@@ -31,8 +31,12 @@ package struct JSONWriter {
 
     /// A value has to follow.
     package mutating func key(_ name: ByteString) {
+        name.bytes.withUnsafeBytes { key(utf8: $0) }
+    }
+
+    package mutating func key(utf8 name: UnsafeRawBufferPointer) {
         comma()
-        name.bytes.withUnsafeBytes { quote($0) }
+        quote(name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
