@@ -65,12 +65,13 @@ package struct History {
 
     /// At most `limit` publications: upwards from behind `since`, or downwards from before it.
     ///
-    /// Without `since` from the oldest, or the newest. What was trimmed is not mentioned.
+    /// Without `since` from the oldest, or the newest. What was trimmed is not mentioned, and whoever is ahead of the
+    /// stream gets nothing.
     package func page(since: UInt64?, limit: Int, isReverse: Bool) -> [Publication] {
         guard limit > 0, !ring.isEmpty else { return [] }
         if isReverse {
-            if let since, since <= oldest { return [] }
-            let first = min(top, (since ?? .max) - 1)
+            if let since, since <= oldest || since - 1 > top { return [] }
+            let first = since.map { $0 - 1 } ?? top
             let count = min(UInt64(limit), first - oldest + 1)
             return (0..<count).map { ring[place(of: first - $0)] }
         }

@@ -4,6 +4,8 @@ internal import RoomsWire
 /// Somebody who hears what happens in a room.
 protocol RoomMember: AnyObject {
     func deliver(_ broadcast: inout Broadcast)
+    /// The stream is no longer the one that the member has a position in.
+    func losePosition(in room: ByteString)
 }
 
 /// How somebody is in a room.

@@ -50,7 +50,12 @@ package final class RoomRegistry {
             }
             room.rule = rule
             room.history?.resize(to: rule.history, keep: rule.keep, at: now)
-            if rule.history == 0 { room.history = nil }
+            if rule.history == 0, room.history != nil {
+                room.history = nil
+                for membership in room.members where membership.terms.isPositioned {
+                    membership.member.losePosition(in: room.name)
+                }
+            }
             dropIfIdle(room)
         }
     }
@@ -141,7 +146,10 @@ package final class RoomRegistry {
     /// Empties the streams and forgets the outcomes whose time has come.
     func sweep(at now: Instant) {
         outcomes = outcomes.filter { $0.value.deadline > now }
-        for room in rooms.values { room.history?.expire(at: now) }
+        for room in rooms.values {
+            room.history?.expire(at: now)
+            dropIfIdle(room)
+        }
     }
 
     /// From here on the member hears what happens in the room, first of all that it came.
@@ -154,6 +162,7 @@ package final class RoomRegistry {
         guard let membership = room.remove(member) else { return }
         if membership.terms.isAnnounced { announce(.leave(membership.info), in: room) }
         dropIfIdle(room)
+        if room.members.isEmpty, rooms[room.name] != nil, rules.rule(for: room.name) == nil { rooms[room.name] = nil }
     }
 
     /// A room with a stream stays, so that its epoch does.

@@ -54,14 +54,16 @@ extension HubSession {
     ) -> [Admission]? {
         var positions: [ByteString: SubscribeRequest] = [:]
         for entry in asked { positions[entry.channel] = entry.request }
-        var wanted = wanted
-        for entry in asked where !tokenChannels.contains(entry.channel) {
+        var known: Set<ByteString> = [.empty]
+        // A room that is named twice is one room.
+        var wanted = wanted.filter { known.insert($0.channel).inserted }
+        for entry in asked where known.insert(entry.channel).inserted {
             guard let rule = registry.rule(for: entry.channel) else {
                 end(.badRequest)
                 return nil
             }
             // What may not be joined without a token is passed over.
-            guard isOpen(entry.channel, rule) else { continue }
+            guard isOpen(entry.channel, rule), Self.isASCII(entry.channel) else { continue }
             wanted.append(ServerSubscription(channel: entry.channel))
         }
         guard wanted.count <= settings.roomLimit else {

@@ -54,6 +54,11 @@ extension HubSession {
         return author
     }
 
+    /// Rooms that clients name themselves are called in ASCII.
+    static func isASCII(_ name: ByteString) -> Bool {
+        name.bytes.allSatisfy { $0 < 0x80 }
+    }
+
     /// True when the room may be joined without a token.
     func isOpen(_ channel: ByteString, _ rule: RoomRule) -> Bool {
         rule.isPublic && (rule.admitsAnonymous || !user.isEmpty) && channel.bytes.first != UInt8(ascii: "$")
@@ -66,7 +71,7 @@ extension HubSession {
         guard subscriptions[name] == nil else { throw .alreadySubscribed }
         guard subscriptions.count < settings.roomLimit else { throw .limitExceeded }
         guard let rule = registry.rule(for: name) else { throw .unknownChannel }
-        guard name.bytes.allSatisfy({ $0 < 0x80 }) else { throw .badRequest }
+        guard Self.isASCII(name) else { throw .badRequest }
         var details = ServerSubscription(channel: name)
         if request.token.isEmpty {
             guard isOpen(name, rule) else { throw .permissionDenied }
@@ -146,6 +151,8 @@ extension HubSession {
     /// real server.
     func join(_ details: ServerSubscription, at moment: Moment) throws(HubError) {
         guard subscriptions[details.channel] == nil else { throw .internalError }
+        if let expiry = details.expiry, expiry <= moment.seconds { throw .internalError }
+        guard subscriptions.count < settings.roomLimit else { return end(.channelLimit) }
         var request = SubscribeRequest()
         if let since = details.recoverSince {
             (request.recover, request.offset, request.epoch) = (true, since.offset, since.epoch)
@@ -174,6 +181,13 @@ extension HubSession {
         push(channel, .unsubscribe(code: code, reason: reason))
     }
 
+    /// What the real server says when the position of a member does not fit the stream.
+    func losePosition(in channel: ByteString) {
+        guard let subscription = subscriptions[channel] else { return }
+        if subscription.isServerSide { return end(.insufficientState) }
+        dropSubscription(channel, code: 2500, reason: "insufficient state")
+    }
+
     func refreshSubscription(_ id: UInt32, _ channel: ByteString, _ token: ByteString, at moment: Moment) {
         guard !channel.isEmpty else { return end(.badRequest) }
         guard var subscription = subscriptions[channel] else {
@@ -187,7 +201,7 @@ extension HubSession {
             var result = RefreshResult()
             subscription.expiresAt = .distantFuture
             if let expiry = token.details.expiry {
-                guard expiry > moment.seconds else { return reply(id, .error(HubError.expired.reply)) }
+                guard expiry > moment.seconds else { return end(.subscriptionExpired) }
                 result.expires = true
                 result.ttl = moment.timeToLive(until: expiry)
                 subscription.expiresAt = moment.instant(of: expiry) + settings.expiryGrace

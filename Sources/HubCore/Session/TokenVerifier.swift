@@ -39,7 +39,9 @@ package final class TokenVerifier {
 
     package func subscription(_ token: ByteString, at now: Int64) throws(TokenFault) -> SubscriptionToken {
         let claims = try claims(of: token, at: now)
-        var details = try details(claims, channel: try text(claims["channel"]))
+        let channel = try text(claims["channel"])
+        guard !channel.isEmpty else { throw .invalid }
+        var details = try details(claims, channel: channel)
         details.expiry = try expiry(claims)
         return SubscriptionToken(user: try text(claims["sub"]), client: try text(claims["client"]), details: details)
     }
