@@ -48,7 +48,10 @@ package struct HubClose: Equatable, Sendable {
     /// False for what a close frame may not carry (RFC 6455, section 7.4), and for 3000, which stands for a connection
     /// that is gone: it is cut.
     var isSayable: Bool {
-        (code == 1000 || (3001...4999).contains(code)) && reason.count <= 123
+        switch code {
+        case 1000...1003, 1007...1014, 3001...4999: reason.count <= 123
+        default: false
+        }
     }
 
     /// Never on the wire: the peer closed, or its socket broke.

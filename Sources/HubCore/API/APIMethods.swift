@@ -37,7 +37,7 @@ final class APIMethods {
             return .presenceStats(clients: clients, users: users)
         case .channels: return .channels(try channels(body))
         case .info: return .node(node())
-        case .rpc: throw .refused(.notFound)
+        case .rpc: throw .refused(try body.string("method").isEmpty ? .badRequest : .notFound)
         case .batch: throw .malformed
         case .subscribe: try subscribe(body, at: moment)
         case .unsubscribe: try unsubscribe(body)
@@ -157,7 +157,9 @@ final class APIMethods {
     private func disconnect(_ body: APIRequest) throws(APIFault) {
         var close = HubClose.forced
         if let wanted = try body.object("disconnect") {
-            close = HubClose(try wanted.number("code") ?? 0, try wanted.string("reason"))
+            let code: UInt32? = try wanted.number("code")
+            // 0 is as little sayable as what does not fit.
+            close = HubClose(UInt16(exactly: code ?? 0) ?? 0, try wanted.string("reason"))
         }
         let spared = Set(try body.strings("whitelist"))
         for session in try body.sessions(in: state.directory) where !spared.contains(session.client) {

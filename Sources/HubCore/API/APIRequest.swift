@@ -27,9 +27,9 @@ struct APIRequest {
     /// The whole text that `node` is a part of.
     private let text: [UInt8]
 
-    /// Nil unless `node` is an object.
+    /// Nil unless `node` is an object, or null, which stands for an empty one.
     init?(_ node: JSONNode, text: [UInt8]) {
-        guard node.members != nil else { return nil }
+        guard node.members != nil || node.isNull else { return nil }
         self.node = node
         self.text = text
     }
@@ -103,7 +103,7 @@ struct APIRequest {
         var subscription = ServerSubscription(channel: try channel())
         subscription.info = try embedded("info", "b64info")
         subscription.data = try embedded("data", "b64data")
-        subscription.expiry = try number("expire_at")
+        if let expiry: Int64 = try number("expire_at"), expiry != 0 { subscription.expiry = expiry }
         if let since = try object("recover_since") {
             subscription.recoverSince = StreamPosition(
                 offset: try since.number("offset") ?? 0,
