@@ -85,7 +85,7 @@ final class HubConnection {
         guard session.ending == nil else { return }
         // A reply of any size goes out, and is the last thing that does when it is too large; pushes are not waited for.
         if replyBytes > settings.queueLimit { return session.end(.slow) }
-        guard session.outbox.count > Self.earlyFlush else { return }
+        guard session.outbox.count > min(Self.earlyFlush, settings.queueLimit) else { return }
         write()
         guard session.outbox.count + stream.queuedBytes > settings.queueLimit, session.ending == nil else { return }
         session.end(replyBytes > 0 ? .slow : .slowDropping)
