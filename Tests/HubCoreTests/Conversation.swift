@@ -44,8 +44,7 @@ final class Conversation {
 
     @discardableResult
     func say(_ request: Request, id: UInt32 = 9) throws -> [Reply] {
-        session.handle(Command(id: id, request), at: moment)
-        return try heard()
+        try bytes(session.format.frame([Command(id: id, request)]))
     }
 
     func bytes(_ frame: [UInt8]) throws -> [Reply] {
@@ -79,16 +78,7 @@ final class Conversation {
 
     /// What waits to be sent.
     func heard() throws -> [Reply] {
-        var replies: [Reply] = []
-        while let frame = session.outbox.takeFrame() {
-            try frame.withUnsafeBytes { frame in
-                switch session.format {
-                case .protobuf: try ProtobufCodec.decodeReplies(frame) { replies.append($0) }
-                case .json: try JSONCodec.decodeReplies(frame) { replies.append($0) }
-                }
-            }
-        }
-        return replies
+        try frames().flatMap { try session.format.replies(in: $0) }
     }
 
     @discardableResult

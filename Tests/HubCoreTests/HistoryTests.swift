@@ -39,8 +39,9 @@ import Testing
             Page(since: 16, limit: 9, isReverse: true, expected: [15, 14]),
             Page(since: 14, limit: 9, isReverse: true, expected: []),
             Page(since: 3, limit: 9, isReverse: true, expected: []),
-            Page(since: 99, limit: 2, isReverse: true, expected: [23, 22]),
-            Page(since: .max, limit: 1, isReverse: true, expected: [23]),
+            Page(since: 24, limit: 2, isReverse: true, expected: [23, 22]),
+            Page(since: 25, limit: 2, isReverse: true, expected: []),
+            Page(since: .max, limit: 1, isReverse: true, expected: []),
             Page(since: nil, limit: .max, expected: Array(14...23)),
         ]
     )

@@ -123,25 +123,32 @@ final class WireClient {
     private var replies: [Reply] = []
     private(set) var close: (code: UInt16, reason: ByteString)?
     private(set) var largestFrame = 0
+    /// The subprotocol that the hub chose; nil: none.
+    let chosen: String?
 
     /// Connects and upgrades; `firstFrame` is sent in one piece with the request for the upgrade.
+    ///
+    /// Without `offering` it offers the subprotocol of its format behind one that nobody knows, and wants it chosen.
     init(
         port: UInt16,
         format: WireFormat = .protobuf,
+        path: String = "/connection/websocket",
+        offering: [String]? = nil,
         receiveBuffer: CInt? = nil,
         firstFrame: [UInt8] = []
     ) throws {
         self.format = format
         socket = try SocketClient(port: port, receiveBuffer: receiveBuffer)
         let key = WebSocketHandshake.makeKey()
+        let offer = (offering ?? ["other", format.subprotocol.string]).joined(separator: ", ")
         let head = """
-            GET /connection/websocket HTTP/1.1\r\nHost: hub\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r
-            Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: other, \(format.subprotocol.string)\r
+            GET \(path) HTTP/1.1\r\nHost: hub\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r
+            Sec-WebSocket-Version: 13\r\n\(offer.isEmpty ? "" : "Sec-WebSocket-Protocol: \(offer)\r\n")\
             Sec-WebSocket-Key: \(key.string)\r\n\r\n
             """
         var bytes = Array(head.utf8)
         if !firstFrame.isEmpty {
-            stream.sendBinary(firstFrame)
+            if format == .json { stream.sendText(firstFrame) } else { stream.sendBinary(firstFrame) }
             stream.takeOutput(into: &bytes)
         }
         try socket.send(bytes)
@@ -156,27 +163,19 @@ final class WireClient {
         guard let end else { throw TestFailure("no head") }
         let text = String(decoding: answer[..<end], as: UTF8.self)
         guard text.hasPrefix("HTTP/1.1 101 "),
-            text.contains("Sec-WebSocket-Accept: \(WebSocketHandshake.acceptValue(for: key).string)\r\n"),
-            text.contains("Sec-WebSocket-Protocol: \(format.subprotocol.string)\r\n")
+            text.contains("Sec-WebSocket-Accept: \(WebSocketHandshake.acceptValue(for: key).string)\r\n")
         else { throw TestFailure(text) }
+        chosen = text.firstMatch(of: /Sec-WebSocket-Protocol: (.*)\r\n/).map { String($0.1) }
+        guard offering != nil || chosen == format.subprotocol.string else { throw TestFailure(text) }
         take(Array(answer[end...]))
     }
 
     func send(_ commands: Command...) throws {
-        var frame: [UInt8] = []
-        for command in commands {
-            switch format {
-            case .protobuf: ProtobufCodec.encode(command, into: &frame)
-            case .json:
-                if !frame.isEmpty { frame.append(UInt8(ascii: "\n")) }
-                JSONCodec.encode(command, into: &frame)
-            }
-        }
-        try send(frame: frame)
+        try send(frame: format.frame(commands))
     }
 
-    func send(frame: [UInt8]) throws {
-        if format == .json { stream.sendText(frame) } else { stream.sendBinary(frame) }
+    func send(frame: [UInt8], isText: Bool? = nil) throws {
+        if isText ?? (format == .json) { stream.sendText(frame) } else { stream.sendBinary(frame) }
         try flush()
     }
 
@@ -239,10 +238,7 @@ final class WireClient {
 
     private func take(frame: UnsafeRawBufferPointer) {
         let before = replies.count
-        switch format {
-        case .protobuf: try? ProtobufCodec.decodeReplies(frame) { replies.append($0) }
-        case .json: try? JSONCodec.decodeReplies(frame) { replies.append($0) }
-        }
+        replies += (try? format.replies(in: Array(frame))) ?? []
         largestFrame = max(largestFrame, replies.count - before)
     }
 }
