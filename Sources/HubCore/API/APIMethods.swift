@@ -21,6 +21,7 @@ final class APIMethods {
             return .broadcast(
                 try body.channels().map { channel in
                     do throws(APIFault) {
+                        guard !channel.isEmpty else { throw .refused(.badRequest) }
                         return .success(try publish(body, in: channel, at: moment.instant))
                     } catch {
                         return .failure(error.answer)

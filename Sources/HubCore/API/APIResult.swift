@@ -171,7 +171,7 @@ struct NodeFacts {
             writer.string(HubVersion.text)
             let numbers: [(ByteString, Int)] = [
                 ("num_clients", clients), ("num_users", users), ("num_channels", rooms),
-                ("uptime", Int(uptime.wholeMilliseconds / 1_000)), ("num_subs", subscriptions),
+                ("uptime", Int(uptime.wholeMilliseconds / 1_000)),
             ]
             for (key, number) in numbers {
                 writer.key(key)
@@ -185,6 +185,8 @@ struct NodeFacts {
                 writer.key(literal: "items")
                 writer.object { _ in }
             }
+            writer.key(literal: "num_subs")
+            writer.integer(subscriptions)
         }
     }
 }
