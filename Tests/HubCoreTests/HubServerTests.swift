@@ -103,4 +103,8 @@ enum Hex {
         }
         return bytes
     }
+
+    static func text(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import RoomsRuntime
 
 /// A wait that did not come to its end in time.
@@ -31,5 +32,18 @@ package func eventually<Value>(
         if let value = try await find() { return value }
         guard SystemClock.now < deadline else { throw NotInTime(description: "\(what): not within \(limit)") }
         try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// The same on a thread of a test's own, which may block.
+package func blockingEventually(
+    within limit: Duration = .seconds(10),
+    _ what: String = "the condition",
+    _ condition: () throws -> Bool
+) throws {
+    let deadline = SystemClock.now + limit
+    while try !condition() {
+        guard SystemClock.now < deadline else { throw NotInTime(description: "\(what): not within \(limit)") }
+        usleep(2_000)
     }
 }
