@@ -54,7 +54,7 @@ struct APIRequest {
 
     func channels() throws(APIFault) -> [ByteString] {
         let names = try strings("channels")
-        guard !names.isEmpty, !names.contains(.empty) else { throw .refused(.badRequest) }
+        guard !names.isEmpty else { throw .refused(.badRequest) }
         return names
     }
 
