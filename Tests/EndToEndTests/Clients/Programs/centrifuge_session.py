@@ -310,6 +310,31 @@ async def too_many_rooms(server):
 
 
 @check
+async def too_many_rooms_in_token(server):
+    """a token with more rooms than a connection may have ends the client with 3505"""
+    rooms = [f"live:t{number}" for number in range(129)]
+    client = await server.connected(token=server.token("ada", channels=rooms[:128]))
+    equal(sorted([(await client.seen.next("subscribed")).channel for _ in range(128)]), sorted(rooms[:128]))
+    client = server.client(token=server.token("ada", channels=rooms))
+    await client.connect()
+    context = await client.seen.next("disconnected")
+    equal([context.code, context.reason], [3505, "channel limit"])
+
+
+@check
+async def too_many_connections(server):
+    """one connection too many of a user ends with 3504; users without a name are not counted"""
+    for _ in range(8):
+        await server.connected("zoe")
+    client = server.client("zoe")
+    await client.connect()
+    context = await client.seen.next("disconnected")
+    equal([context.code, context.reason], [3504, "connection limit"])
+    for _ in range(9):
+        await server.connected()
+
+
+@check
 async def call_errors(server):
     """calls that are not possible or not allowed are answered with their errors"""
     client = await server.connected()
@@ -882,6 +907,25 @@ async def subscription_refresh_refused(server):
     equal([context.code, context.reason], [3006, "subscription expired"])
     equal((await room.seen.next("subscribed")).recovered, True)
     equal(late, [])
+
+
+@alongside
+async def not_refreshed(server):
+    """a connection that is not refreshed ends with 3005, a subscription with 2501, after a grace"""
+    lasting = await server.connected("kim")
+    room = await server.joined(lasting, "$order:ends", token=server.token("kim", life=2, channel="$order:ends"))
+    client = await server.connected(token=server.token("kim", life=2))
+    await client.seen.next("connecting")
+    context = await client.seen.next("connecting")
+    equal([context.code, context.reason], [3005, "connection expired"])
+    equal((await client.seen.next("error")).error.code, 109)
+    equal((await client.seen.next("disconnected")).code, 1)
+    await room.seen.next("subscribing")
+    context = await room.seen.next("subscribing")
+    equal([context.code, context.reason], [2501, "subscription expired"])
+    # The library has no other token.
+    equal((await room.seen.next("unsubscribed")).code, 1)
+    equal(lasting.state, ClientState.CONNECTED)
 
 
 @alongside
