@@ -154,6 +154,9 @@ extension SubscribeRequest: JSONMessage {
         case "recoverable": try reader.read(&recoverable)
         case "join_leave": try reader.read(&joinLeave)
         case "flag": try reader.read(&flag)
+        case "tf":
+            hasTagsFilter = try !reader.skipNull()
+            if hasTagsFilter { try reader.skip() }
         default: try reader.skip()
         }
     }

@@ -93,6 +93,9 @@ extension SubscribeRequest: ProtobufMessage {
             case 9: positioned = try reader.bool()
             case 10: recoverable = try reader.bool()
             case 11: joinLeave = try reader.bool()
+            case 13:
+                hasTagsFilter = true
+                try reader.skip()
             case 14: flag = try reader.int64()
             default: try reader.skip()
             }

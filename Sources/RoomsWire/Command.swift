@@ -71,6 +71,8 @@ package struct SubscribeRequest: Equatable, Sendable {
     package var recoverable = false
     package var joinLeave = false
     package var flag: Int64 = 0
+    /// It wants only publications with certain tags; which ones is not read, and not written.
+    package var hasTagsFilter = false
 
     package init() {}
 }

@@ -3,10 +3,17 @@ internal import RoomsWire
 
 /// What a client does in a room, and asks about it.
 extension HubSession {
+    /// Names that a client gives are ASCII.
+    func rule(for channel: ByteString) throws(HubError) -> RoomRule {
+        guard let rule = registry.rule(for: channel) else { throw .unknownChannel }
+        guard Self.isASCII(channel) else { throw .badRequest }
+        return rule
+    }
+
     func publish(_ id: UInt32, _ channel: ByteString, _ data: [UInt8], at moment: Moment) {
         guard !channel.isEmpty else { return end(.badRequest) }
         do throws(HubError) {
-            guard let rule = registry.rule(for: channel) else { throw HubError.unknownChannel }
+            let rule = try rule(for: channel)
             guard rule.membersMay.contains(.publish), let subscription = subscriptions[channel] else {
                 throw HubError.permissionDenied
             }
@@ -22,7 +29,7 @@ extension HubSession {
     func history(_ id: UInt32, _ request: HistoryRequest, at moment: Moment) {
         guard !request.channel.isEmpty else { return end(.badRequest) }
         do throws(HubError) {
-            guard let rule = registry.rule(for: request.channel) else { throw HubError.unknownChannel }
+            let rule = try rule(for: request.channel)
             guard rule.history > 0 else { throw HubError.notAvailable }
             guard rule.membersMay.contains(.history), let subscription = subscriptions[request.channel] else {
                 throw HubError.permissionDenied
@@ -46,7 +53,7 @@ extension HubSession {
     func answerPresence(_ id: UInt32, _ channel: ByteString, _ describe: (Room) -> ReplyBody) {
         guard !channel.isEmpty else { return end(.badRequest) }
         do throws(HubError) {
-            guard let rule = registry.rule(for: channel) else { throw HubError.unknownChannel }
+            let rule = try rule(for: channel)
             guard rule.presence else { throw HubError.notAvailable }
             guard rule.membersMay.contains(.presence), let subscription = subscriptions[channel] else {
                 throw HubError.permissionDenied

@@ -70,8 +70,7 @@ extension HubSession {
         guard name.count <= Self.nameLimit else { throw .badRequest }
         guard subscriptions[name] == nil else { throw .alreadySubscribed }
         guard subscriptions.count < settings.roomLimit else { throw .limitExceeded }
-        guard let rule = registry.rule(for: name) else { throw .unknownChannel }
-        guard Self.isASCII(name) else { throw .badRequest }
+        let rule = try rule(for: name)
         var details = ServerSubscription(channel: name)
         if request.token.isEmpty {
             guard isOpen(name, rule) else { throw .permissionDenied }
@@ -80,6 +79,7 @@ extension HubSession {
             guard isMine(token, channel: name) else { return nil }
             details = token.details
         }
+        guard !request.hasTagsFilter else { throw .badRequest }
         return try admit(details, request, isServerSide: false, at: moment)
     }
 
