@@ -15,6 +15,12 @@ import Testing
             (#"{"sub":"u","exp":1001.9}"#, ConnectionToken(user: "u", expiry: 1_001, info: [])),
             (#"{"sub":"u","exp":2000,"expire_at":1500}"#, ConnectionToken(user: "u", expiry: 1_500, info: [])),
             (#"{"sub":"u","exp":2000,"expire_at":0}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
+            (#"{"sub":"u","exp":2000,"expire_at":-1}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
+            (
+                #"{"sub":"u","channels":[""],"info":null}"#,
+                ConnectionToken(user: "u", expiry: nil, info: Array("null".utf8))
+            ),
+            (#"{"sub":"u","subs":{"":{}}}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
             (#"{"sub":"u","nbf":1000,"iat":1}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
             (
                 #"{"sub":"u","info":{"a": 1.10}}"#,
@@ -40,11 +46,20 @@ import Testing
         "claims of the wrong kind are invalid",
         arguments: [
             #"{"sub":7}"#, #"{"exp":"soon"}"#, #"{"exp":1e400}"#, #"[]"#, #"nonsense"#, #"{"channel":"x"}"#,
-            #"{"b64info":"*"}"#,
+            #"{"b64info":7}"#, #"{"subs":{"a":5}}"#, #"{"subs":{"a":{"b64info":"*"}}}"#,
+            #"{"subs":{"a":{"override":{"presence":5}}}}"#, #"{"channels":[5]}"#, #"{"channels":{}}"#,
         ]
     )
     func wrongKind(_ text: String) {
         #expect(throws: TokenFault.invalid) { try verifier.connection(Conversation.token(text), at: 1_000) }
+    }
+
+    @Test("what is not base64 is a fault of its own, and a token for no room none at all")
+    func unfit() {
+        let info = Conversation.token(#"{"b64info":"*"}"#)
+        #expect(throws: TokenFault.notBase64) { try verifier.connection(info, at: 1_000) }
+        let nowhere = Conversation.token(#"{"sub":"u","channel":""}"#)
+        #expect(throws: TokenFault.invalid) { try verifier.subscription(nowhere, at: 1_000) }
     }
 
     @Test("a signature counts only under our key, over these bytes, by HS256")

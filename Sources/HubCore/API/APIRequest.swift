@@ -103,7 +103,7 @@ struct APIRequest {
         var subscription = ServerSubscription(channel: try channel())
         subscription.info = try embedded("info", "b64info")
         subscription.data = try embedded("data", "b64data")
-        if let expiry: Int64 = try number("expire_at"), expiry != 0 { subscription.expiry = expiry }
+        if let expiry: Int64 = try number("expire_at"), expiry > 0 { subscription.expiry = expiry }
         if let since = try object("recover_since") {
             subscription.recoverSince = StreamPosition(
                 offset: try since.number("offset") ?? 0,

@@ -18,7 +18,11 @@ extension HubSession {
                     (result.expires, result.ttl) = (true, ttl)
                 }
             } catch {
-                return error == .expired ? refuse(id, .tokenExpired) : end(.invalidToken)
+                switch error {
+                case .expired: return refuse(id, .tokenExpired)
+                case .notBase64: return refuse(id, .internalError)
+                case .invalid: return end(.invalidToken)
+                }
             }
         }
         if settings.userConnectionLimit > 0, !user.isEmpty,
@@ -103,7 +107,11 @@ extension HubSession {
             }
             reply(id, .refresh(result))
         } catch {
-            end(error == .expired ? .expired : .invalidToken)
+            switch error {
+            case .expired: end(.expired)
+            case .notBase64: reply(id, .error(HubError.internalError.reply))
+            case .invalid: end(.invalidToken)
+            }
         }
     }
 

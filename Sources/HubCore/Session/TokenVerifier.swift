@@ -27,13 +27,23 @@ package final class TokenVerifier {
         if let subs = claims["subs"], !subs.isNull {
             guard let members = subs.members else { throw .invalid }
             var subscriptions: [ServerSubscription] = []
-            for member in members { subscriptions.append(try details(member.value, channel: member.key)) }
+            for member in members where !member.key.isEmpty {
+                guard member.value.isNull || member.value.members != nil else { throw .invalid }
+                do {
+                    subscriptions.append(try details(member.value, channel: member.key))
+                } catch {
+                    throw .invalid
+                }
+            }
             return subscriptions
         }
         guard let channels = claims["channels"], !channels.isNull else { return [] }
         guard let elements = channels.elements else { throw .invalid }
         var subscriptions: [ServerSubscription] = []
-        for element in elements { subscriptions.append(ServerSubscription(channel: try text(element))) }
+        for element in elements {
+            let channel = try text(element)
+            if !channel.isEmpty { subscriptions.append(ServerSubscription(channel: channel)) }
+        }
         return subscriptions
     }
 
@@ -68,9 +78,9 @@ package final class TokenVerifier {
         return claims
     }
 
-    /// `expire_at` stands in for `exp`; 0 means never.
+    /// `expire_at` stands in for `exp`; 0, and what is less, means never.
     private func expiry(_ claims: JSONNode) throws(TokenFault) -> Int64? {
-        if let end = try seconds(claims["expire_at"]) { return end == 0 ? nil : end }
+        if let end = try seconds(claims["expire_at"]) { return end > 0 ? end : nil }
         return try seconds(claims["exp"])
     }
 
@@ -91,7 +101,9 @@ package final class TokenVerifier {
 
     private func flag(_ node: JSONNode?) throws(TokenFault) -> Bool? {
         guard let node, !node.isNull else { return nil }
-        guard let value = node["value"]?.bool else { throw .invalid }
+        guard node.members != nil else { throw .invalid }
+        guard let value = node["value"], !value.isNull else { return false }
+        guard let value = value.bool else { throw .invalid }
         return value
     }
 
@@ -100,11 +112,11 @@ package final class TokenVerifier {
     {
         let text = try text(claims[encoded])
         if !text.isEmpty {
-            guard let bytes = Base64.decode(text.bytes) else { throw .invalid }
+            guard let bytes = Base64.decode(text.bytes) else { throw .notBase64 }
             return bytes
         }
-        guard let node = claims[plain], !node.isNull else { return [] }
-        return node.raw
+        // `null` is a value like any other.
+        return claims[plain]?.raw ?? []
     }
 }
 
@@ -113,6 +125,8 @@ package enum TokenFault: Error, Equatable, Sendable {
     /// Its time has passed, or has not come.
     case expired
     case invalid
+    /// What should be base64 in it is not; the real server takes that for its own fault in a connection token.
+    case notBase64
 }
 
 package struct ConnectionToken: Equatable, Sendable {
