@@ -136,13 +136,12 @@ final class APIMethods {
     private func subscribe(_ body: APIRequest, at moment: Moment) throws(APIFault) {
         let subscription = try body.subscription()
         _ = try rule(for: subscription.channel)
-        // The server API says 100 where a client hears 110.
-        if let expiry = subscription.expiry, expiry <= moment.seconds { throw .refused(.internalError) }
         for session in try body.sessions(in: state.directory) {
             do throws(HubError) {
                 try session.join(subscription, at: moment)
             } catch {
-                throw .refused(error)
+                // The server API says 100 where a client hears 110.
+                throw .refused(error == .expired ? .internalError : error)
             }
         }
     }

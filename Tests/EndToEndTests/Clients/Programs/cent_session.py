@@ -91,10 +91,11 @@ async def publish_without_history(server):
 async def broadcast(server):
     """broadcast answers for each room, in order, errors among them"""
     room = await server.joined(await server.connected(), "order:b1")
-    names = ["order:b1", "nosuch:b", "live:b", "order:b2", "order:b1"]
+    names = ["order:b1", "nosuch:b", "live:b", "order:b2", "order:b1", ""]
     request = cent.BroadcastRequest(channels=names, data={"n": 1}, tags={"a": "b"})
     result = await server.api.broadcast(request)
-    equal(len(result.responses), 5)
+    equal(len(result.responses), 6)
+    equal([result.responses[5].error.code, result.responses[5].error.message], [107, "bad request"])
     refused = result.responses[1]
     equal([refused.error.code, refused.error.message, refused.result], [102, "unknown channel", None])
     equal([result.responses[place].error for place in (0, 2, 3, 4)], [None] * 4)
@@ -392,6 +393,11 @@ async def subscribe_with_override(server):
 async def subscribe_errors(server):
     """subscribe is refused without a room and in rooms that no rule knows; a user who is not there is no error"""
     await server.api.subscribe(cent.SubscribeRequest(user="nobody", channel="order:se"))
+    # cent passes on what it does not know.
+    over = cent.SubscribeRequest(user="kai", channel="order:se", expire_at=1)
+    await server.api.subscribe(over)
+    await server.connected("kai")
+    equal(await server.error(server.api.subscribe(over)), 100, "the code for an end that is over")
     for name, code in [("nosuch:1", 102), ("", 107)]:
         equal(await server.error(server.api.subscribe(cent.SubscribeRequest(user="ada", channel=name))), code, name)
 

@@ -104,6 +104,38 @@ async def unknown_room_in_token(server):
     equal([context.code, context.reason], [102, "unknown channel"])
 
 
+@check
+async def odd_claims(server):
+    """odd claims of a connection token are taken, or end the client, each in its way"""
+    override = {"force_recovery": {}}
+    for claims, state, code in [
+        ({"expire_at": 0, "exp": 4_000_000_000}, ClientState.CONNECTED, 0),
+        ({"expire_at": -1}, ClientState.CONNECTED, 0),
+        ({"exp": 4_000_000_000.5, "nbf": 1, "iat": 4_000_000_000, "jti": "x", "meta": {"a": 1}}, ClientState.CONNECTED, 0),
+        ({"info": None, "aud": "a", "iss": "b"}, ClientState.CONNECTED, 0),
+        ({"channels": [""], "subs": None}, ClientState.CONNECTED, 0),
+        ({"subs": {"": {}, "order:odd": {"override": override}, "live:odd": None}}, ClientState.CONNECTED, 0),
+        ({"expire_at": 1}, ClientState.DISCONNECTED, 110),
+        ({"sub": 5}, ClientState.DISCONNECTED, 3500),
+        ({"exp": "soon"}, ClientState.DISCONNECTED, 3500),
+        ({"channels": [5]}, ClientState.DISCONNECTED, 3500),
+        ({"channels": {}}, ClientState.DISCONNECTED, 3500),
+        ({"subs": []}, ClientState.DISCONNECTED, 3500),
+        ({"subs": {"live:odd": 5}}, ClientState.DISCONNECTED, 3500),
+        ({"subs": {"live:odd": {"b64info": "?"}}}, ClientState.DISCONNECTED, 3500),
+        ({"subs": {"order:odd": {"override": {"force_recovery": 5}}}}, ClientState.DISCONNECTED, 3500),
+    ]:
+        client = server.client(token=server.token("ada", **claims))
+        await client.connect()
+        ended = state == ClientState.DISCONNECTED
+        context = await client.seen.next("disconnected" if ended else "connected")
+        equal([client.state, context.code if ended else 0], [state, code], f"after {claims}")
+        await client.disconnect()
+    client = server.client(token=server.token("ada", b64info="?"))
+    await client.connect()
+    equal((await client.seen.next("error")).error.code, 100, "the code for base64 that is none")
+
+
 # ---- subscribing
 
 
@@ -262,6 +294,29 @@ async def token_opens_a_closed_room(server):
     await server.joined(await server.connected(), "closed:1", token=server.token("", channel="closed:1"))
 
 
+@check
+async def odd_claims_of_subscriptions(server):
+    """odd claims of a subscription token are taken, or refused with 103"""
+    client = await server.connected("ada")
+    for number, (claims, code) in enumerate([
+        ({"expire_at": 0}, None),
+        ({"expire_at": -1}, None),
+        ({"data": None, "info": None, "client": ""}, None),
+        ({"override": {"force_recovery": None}}, None),
+        ({"override": {"force_recovery": {}}}, None),
+        ({"channel": ""}, 103),
+        ({"b64info": "?"}, 103),
+        ({"b64data": "?"}, 103),
+        ({"override": {"force_recovery": {"value": "x"}}}, 103),
+        ({"exp": "soon"}, 103),
+    ]):
+        name = f"$order:odd:{number}"
+        room = server.room(client, name, token=server.token("ada", **{"channel": name} | claims))
+        await room.subscribe()
+        context = await room.seen.next("unsubscribed" if code else "subscribed")
+        equal([client.state, getattr(context, "code", None)], [ClientState.CONNECTED, code], f"after {claims}")
+
+
 # ---- errors
 
 
@@ -332,6 +387,35 @@ async def too_many_connections(server):
     equal([context.code, context.reason], [3504, "connection limit"])
     for _ in range(9):
         await server.connected()
+
+
+@check
+async def names(server):
+    """names of all ASCII bytes are taken; others are refused in calls too"""
+    client = await server.connected()
+    for rest in ["", "a b", "\t", "\x7f", "*", "/", "&", "n:o", "#1", "a#1"]:
+        await server.joined(client, "live:" + rest)
+    calls = [client.publish("order:ä", server.out(1)), client.history("order:ä"), client.presence("order:ä"),
+             client.presence_stats("order:ä")]
+    equal([await server.error(call) for call in calls], [107] * 4)
+
+
+@check
+async def tags_filter(server):
+    """a filter of tags, which no rule allows, is refused with 107"""
+    client = await server.connected()
+    for name, code in [("order:filter", 107), ("closed:filter", 103), ("nosuch:filter", 102)]:
+        room = server.room(client, name, tags_filter=centrifuge.Filter.eq("a", "b"))
+        await room.subscribe()
+        equal((await room.seen.next("unsubscribed")).code, code, name)
+
+
+@check
+async def delta(server):
+    """deltas, which no rule allows, are not given, and publications come whole"""
+    room = await server.joined(await server.connected(), "order:delta", delta=centrifuge.DeltaType.FOSSIL)
+    await server.publish("order:delta", {"n": 1}, {"n": 2})
+    equal(await server.data(room, 2), [{"n": 1}, {"n": 2}])
 
 
 @check
@@ -952,6 +1036,21 @@ async def expire_at(server):
         equal(await server.data(member, 1), [1])
     equal([asked.count(name) for name in ("connection", "$order:at", "$order:never")], [2, 2, 1], "tokens asked for")
     equal([client.seen.count("error"), room.seen.count("error"), never.seen.count("unsubscribed")], [0, 0, 0])
+
+
+@alongside
+async def subscription_refresh_too_late(server):
+    """a subscription refreshed with an expire_at that is over ends with 3006, then 110"""
+    client = await server.connected("leo")
+    given = [server.token("leo", life=2, channel="$order:tl"), server.token("leo", channel="$order:tl", expire_at=1)]
+
+    async def get_token(_):
+        return given.pop(0)
+
+    room = await server.joined(client, "$order:tl", get_token=get_token)
+    await client.seen.next("connecting")
+    equal((await client.seen.next("connecting")).code, 3006)
+    equal((await room.seen.next("unsubscribed")).code, 110)
 
 
 @check
