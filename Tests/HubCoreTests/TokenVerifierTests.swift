@@ -17,10 +17,9 @@ import Testing
             (#"{"sub":"u","exp":2000,"expire_at":0}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
             (#"{"sub":"u","exp":2000,"expire_at":-1}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
             (
-                #"{"sub":"u","channels":[""],"info":null}"#,
+                #"{"sub":"u","info":null}"#,
                 ConnectionToken(user: "u", expiry: nil, info: Array("null".utf8))
             ),
-            (#"{"sub":"u","subs":{"":{}}}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
             (#"{"sub":"u","nbf":1000,"iat":1}"#, ConnectionToken(user: "u", expiry: nil, info: [])),
             (
                 #"{"sub":"u","info":{"a": 1.10}}"#,

@@ -140,8 +140,7 @@ final class APIMethods {
             do throws(HubError) {
                 try session.join(subscription, at: moment)
             } catch {
-                // The server API says 100 where a client hears 110.
-                throw .refused(error == .expired ? .internalError : error)
+                throw .refused(error)
             }
         }
     }

@@ -27,7 +27,7 @@ package final class TokenVerifier {
         if let subs = claims["subs"], !subs.isNull {
             guard let members = subs.members else { throw .invalid }
             var subscriptions: [ServerSubscription] = []
-            for member in members where !member.key.isEmpty {
+            for member in members {
                 guard member.value.isNull || member.value.members != nil else { throw .invalid }
                 do {
                     subscriptions.append(try details(member.value, channel: member.key))
@@ -40,10 +40,7 @@ package final class TokenVerifier {
         guard let channels = claims["channels"], !channels.isNull else { return [] }
         guard let elements = channels.elements else { throw .invalid }
         var subscriptions: [ServerSubscription] = []
-        for element in elements {
-            let channel = try text(element)
-            if !channel.isEmpty { subscriptions.append(ServerSubscription(channel: channel)) }
-        }
+        for element in elements { subscriptions.append(ServerSubscription(channel: try text(element))) }
         return subscriptions
     }
 
