@@ -6,6 +6,8 @@ struct Benchmark {
     var events = 60_000
     var rounds = 3
     var rooms = 8
+    /// Only the realtime servers themselves, without the bridge.
+    var isHubOnly = false
     let folder: String
     let binaries: String
 
@@ -17,12 +19,16 @@ struct Benchmark {
         let path = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var benchmark = Benchmark(folder: path, binaries: binaries)
         while let option = arguments.popFirst() {
+            if option == "--hub" {
+                benchmark.isHubOnly = true
+                continue
+            }
             switch (option, arguments.first.flatMap { Int($0) }) {
             case ("--events", let number?) where number >= 100: benchmark.events = number
             case ("--rounds", let number?) where number >= 1: benchmark.rounds = number
             case ("--rooms", let number?) where (1...100).contains(number): benchmark.rooms = number
             default:
-                print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8]")
+                print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8] [--hub]")
                 exit(64)
             }
             arguments = arguments.dropFirst()
@@ -39,6 +45,8 @@ struct Benchmark {
         var table = Table()
         for round in 1...rounds {
             note("round \(round) of \(rounds)")
+            hub(&table)
+            if isHubOnly { continue }
             wrk(&table)
             bareLoop(&table, unix: false)
             bareLoop(&table, unix: true)
@@ -50,7 +58,7 @@ struct Benchmark {
             endToEnd(&table, round, name: "end to end over Unix, signed", isSigned: true, unix: true)
             peer(&table, round)
         }
-        latency(&table)
+        if !isHubOnly { latency(&table) }
         table.printRows()
         table.printBudgets()
     }

@@ -7,19 +7,7 @@ final class PlainClient {
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     init(port: UInt16) {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { fail("nothing listens on 127.0.0.1:\(port)") }
-        var one: CInt = 1
-        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+        descriptor = openConnection(port: port)
     }
 
     deinit { close(descriptor) }
@@ -56,4 +44,22 @@ final class PlainClient {
         guard decoder.status == 200 else { fail("the server answers \(decoder.status ?? 0): \(body.prefix(300))") }
         return body
     }
+}
+
+/// A blocking connection to this machine, without delays.
+func openConnection(port: UInt16) -> CInt {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let result = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+    guard result == 0 else { fail("nothing listens on 127.0.0.1:\(port)") }
+    var one: CInt = 1
+    setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+    return descriptor
 }

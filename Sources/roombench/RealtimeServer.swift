@@ -4,16 +4,19 @@ internal import Glibc
 final class RealtimeServer {
     static let key = "api-key-for-benchmarks"
 
+    /// The real server, where it is at hand.
+    static var centrifugo: String? { getenv("CENTRIFUGO").map { String(cString: $0) } }
+
     let name: String
     let port: UInt16
     private let program: Program
     private let client: PlainClient
 
-    /// `history` is what each room keeps, in events.
-    init(folder: String, binaries: String, history: Int) {
+    /// `history` is what each room keeps, in events; `isHub`: our own, whatever is at hand.
+    init(folder: String, binaries: String, history: Int, isHub: Bool = false) {
         let held = HeldPort()
         port = held.number
-        if let centrifugo = getenv("CENTRIFUGO").map({ String(cString: $0) }) {
+        if !isHub, let centrifugo = Self.centrifugo {
             name = "Centrifugo"
             writeFile(
                 "\(folder)/centrifugo.json",
@@ -52,6 +55,7 @@ final class RealtimeServer {
 
     var url: String { "ws://127.0.0.1:\(port)/connection/websocket" }
     var cpuMicroseconds: Double { program.cpuMicroseconds }
+    var memory: (anonymous: Int, peak: Int) { program.memory }
 
     /// Publishes `events` events of about 300 bytes round robin to `rooms` rooms, 100 a request.
     func publish(_ events: Int, rooms: Int) {
@@ -63,11 +67,15 @@ final class RealtimeServer {
                 {"publish":{"channel":"order:\(number % rooms)","data":{"event":"updated","data":{"n":\(number),"text":"\(filler)"}}}}
                 """
             }
-            let body = "{\"commands\":[" + commands.joined(separator: ",") + "]}"
-            let answer = client.post("/api/batch", key: Self.key, body: Array(body.utf8))
-            guard !answer.contains("\"error\"") else { fail("the server refuses to publish: \(answer.prefix(300))") }
+            publish(batch: Array(("{\"commands\":[" + commands.joined(separator: ",") + "]}").utf8))
             number += commands.count
         }
+    }
+
+    /// One request to publish many.
+    func publish(batch body: [UInt8]) {
+        let answer = client.post("/api/batch", key: Self.key, body: body)
+        guard !answer.contains("\"error\"") else { fail("the server refuses to publish: \(answer.prefix(300))") }
     }
 
     func end() { program.end() }

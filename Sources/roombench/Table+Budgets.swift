@@ -38,5 +38,10 @@ extension Table {
         row("latency p50 beyond the frame (ms)", rate("latency p50"), atMost: 0.8)
         row("latency p99 beyond the frame (ms)", rate("latency p99"), atMost: 4)
         row("anonymous memory when idle (MB)", rate("idle memory"), atMost: 10)
+        row(
+            "roomhub, 300 bytes in batches of 100 to one subscriber (events/s)",
+            rate("roomhub, 300 bytes, protobuf"),
+            atLeast: 100_000
+        )
     }
 }
