@@ -215,7 +215,9 @@ extension JSONParser {
         let start = index
         var isEscaped = false
         index += 1
-        while index < bytes.count {
+        while true {
+            index = bytes.withUnsafeBytes { JSONScanner.skipPlain($0, index, checksUTF8: checksUTF8) }
+            guard index < bytes.count else { break }
             switch bytes[index] {
             case UInt8(ascii: "\""):
                 index += 1

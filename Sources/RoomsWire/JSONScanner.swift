@@ -78,6 +78,19 @@ package enum JSONScanner {
         skipString(text, start, end, checksUTF8: true)
     }
 
+    /// The first byte from `start` on that is a quote, a backslash, a control character or, with `checksUTF8`, not ASCII.
+    static func skipPlain(_ text: UnsafeRawBufferPointer, _ start: Int, checksUTF8: Bool) -> Int {
+        guard let base = text.baseAddress else { return start }
+        var index = start
+        while index &+ 8 <= text.count {
+            let word = (base + index).loadUnaligned(as: UInt64.self).littleEndian
+            let special = specialBytes(word, checksUTF8: checksUTF8)
+            guard special == 0 else { return index &+ special.trailingZeroBitCount &>> 3 }
+            index &+= 8
+        }
+        return index
+    }
+
     /// Goes over the rest of a string, from behind its first quote to behind its last; -1 if it is not valid.
     static func skipUncheckedString(_ text: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> Int {
         skipString(text, start, end, checksUTF8: false)

@@ -66,10 +66,15 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    /// Of at most 64 bits.
     package mutating func integer(_ value: some FixedWidthInteger) {
+        integer(magnitude: UInt64(value.magnitude), isNegative: value < 0)
+    }
+
+    private mutating func integer(magnitude: UInt64, isNegative: Bool) {
         comma()
-        var rest = value.magnitude
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        var rest = magnitude
+        if isNegative { bytes.append(UInt8(ascii: "-")) }
         let start = bytes.count
         repeat {
             let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)

@@ -1,3 +1,4 @@
+internal import RoomsRuntime
 internal import RoomsWire
 
 extension Benchmark {

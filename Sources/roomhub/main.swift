@@ -11,6 +11,7 @@ private func write(_ line: String, to descriptor: CInt) {
     }
 }
 
+HubProgram.prepareProcess()
 exit(
     HubProgram.run(
         Array(CommandLine.arguments.dropFirst()),

@@ -3,11 +3,14 @@ internal import RoomsWire
 
 /// The demo auth route.
 extension ConfigurationReader {
+    static let authKeys: Set<ByteString> = ["path", "token_life", "users"]
+    static let userKeys: Set<ByteString> = ["bearer", "rooms"]
+
     mutating func auth(_ node: JSONNode, _ path: String) -> DemoAuthSettings {
         var settings = DemoAuthSettings(users: [])
         var hasUsers = false
         let before = issues.count
-        for (key, path, value) in members(node, path: path, ["path", "token_life", "users"]) {
+        for (key, path, value) in members(node, path: path, Self.authKeys) {
             switch key {
             case "path": settings.path = route(value, path) ?? settings.path
             case "token_life": settings.tokenLife = life(value, path)
@@ -84,7 +87,7 @@ extension ConfigurationReader {
         var bearer: Secret?
         var patterns: [RoomPattern] = []
         let before = issues.count
-        for (key, path, value) in members(node, path: path, ["bearer", "rooms"]) {
+        for (key, path, value) in members(node, path: path, Self.userKeys) {
             switch key {
             case "bearer": bearer = secret(value, path)
             case "rooms":

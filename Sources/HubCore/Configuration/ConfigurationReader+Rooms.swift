@@ -3,6 +3,11 @@ internal import RoomsWire
 
 /// The rules of rooms, in a configuration as in what an app declares.
 extension ConfigurationReader {
+    static let roomKeys: Set<ByteString> = [
+        "pattern", "history", "keep", "public", "recovery", "position", "presence", "join_leave", "max_members",
+        "members_may", "anonymous",
+    ]
+
     mutating func rooms(_ node: JSONNode, _ path: String) -> [RoomRule] {
         var rules: [(rule: RoomRule, node: JSONNode, path: String)] = []
         for (index, element) in elements(node, path).enumerated() {
@@ -21,10 +26,6 @@ extension ConfigurationReader {
     }
 
     private mutating func room(_ node: JSONNode, _ path: String) -> RoomRule? {
-        let keys: Set<ByteString> = [
-            "pattern", "history", "keep", "public", "recovery", "position", "presence", "join_leave", "max_members",
-            "members_may", "anonymous",
-        ]
         var pattern: RoomPattern?
         var (history, keep, isPublic, presence) = (0, RoomRule.longestKeep, false, false)
         var (recovery, position, joinLeave): (RoomRule.Grant?, RoomRule.Grant?, RoomRule.Grant?) = (nil, nil, nil)
@@ -32,7 +33,7 @@ extension ConfigurationReader {
         var maxMembers: Int?
         var admitsAnonymous = true
         let before = issues.count
-        for (key, path, value) in members(node, path: path, keys) {
+        for (key, path, value) in members(node, path: path, Self.roomKeys) {
             switch key {
             case "pattern": pattern = self.pattern(value, path)
             case "history": history = integer(value, path, upTo: 1_000_000)

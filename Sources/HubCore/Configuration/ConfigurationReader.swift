@@ -19,16 +19,16 @@ struct ConfigurationReader {
         throw HubConfigurationError(issues: issues)
     }
 
+    static let keys: Set<ByteString> = [
+        "$schema", "listen", "api_key", "token_secret", "rooms", "auth", "anonymous", "origins", "server_time",
+        "ping_interval", "pong_timeout", "stale_delay", "expiry_grace", "room_limit", "user_connection_limit",
+        "queue_limit", "messages_per_frame",
+    ]
+
     mutating func configuration(_ root: JSONNode) -> HubConfiguration {
         var configuration = HubConfiguration.standard
         configuration.auth = nil
-        let keys: Set<ByteString> = [
-            "$schema", "listen", "api_key", "token_secret", "rooms", "auth", "anonymous", "origins", "server_time",
-            "ping_interval",
-            "pong_timeout", "stale_delay", "expiry_grace", "room_limit", "user_connection_limit", "queue_limit",
-            "messages_per_frame",
-        ]
-        for (key, path, value) in members(root, path: "", keys) {
+        for (key, path, value) in members(root, path: "", Self.keys) {
             switch key {
             case "listen": configuration.listen = addresses(value, path)
             case "api_key": configuration.apiKey = secret(value, path) ?? configuration.apiKey
@@ -70,9 +70,17 @@ struct ConfigurationReader {
     private mutating func addresses(_ node: JSONNode, _ path: String) -> [ListenAddress] {
         let nodes = node.string == nil ? elements(node, path) : [node]
         return nodes.enumerated().compactMap { index, element in
-            if let address = element.string.flatMap({ ListenAddress($0) }) { return address }
-            add(element, "\(path)[\(index)]", "is no address and port", "write \"127.0.0.1:8000\" or \"[::1]:8000\"")
-            return nil
+            guard let address = element.string.flatMap({ ListenAddress($0) }) else {
+                let remedy = "write \"127.0.0.1:8000\" or \"[::1]:8000\""
+                add(element, "\(path)[\(index)]", "is no address and port", remedy)
+                return nil
+            }
+            guard address.isLoopback else {
+                let what = "\(address) is not loopback, and this server is not for production"
+                add(element, "\(path)[\(index)]", what, "take it away and insist with --listen \(address)")
+                return nil
+            }
+            return address
         }
     }
 

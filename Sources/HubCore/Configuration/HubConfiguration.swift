@@ -31,6 +31,11 @@ package struct HubConfiguration: Sendable {
     package static let usualAPIKey = Secret("roomhub-api-key")
     package static let usualTokenSecret = Secret("roomhub-token-secret")
 
+    /// One of the two is the one that everybody knows.
+    var hasUsualSecrets: Bool {
+        apiKey.matches(Self.usualAPIKey.bytes) || tokenSecret.matches(Self.usualTokenSecret.bytes)
+    }
+
     /// `127.0.0.1:8000`, with three kinds of rooms to try things out: orders that keep 20 publications, chats, and a
     /// public shop; and two users, alice and bob, who may join orders and their own chats.
     package static let standard = {

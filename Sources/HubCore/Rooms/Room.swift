@@ -22,6 +22,8 @@ final class Room {
     var rule: RoomRule
     var history: History?
     private(set) var members: [Membership] = []
+    /// Since when nobody is in it and nothing is kept, as far as the sweep has seen.
+    var idleSince: Instant?
 
     init(name: ByteString, rule: RoomRule) {
         self.name = name

@@ -9,18 +9,9 @@ package final class RoomRegistry {
     private let makeEpoch: () -> ByteString
     private(set) var rooms: [ByteString: Room] = [:]
     /// What came of publications that may be sent again by mistake.
-    private var outcomes: [PublicationKey: Outcome] = [:]
-    private static let outcomeKeep = Duration.seconds(300)
-
-    private struct PublicationKey: Hashable {
-        var room: ByteString
-        var key: ByteString
-    }
-
-    private struct Outcome {
-        var position: StreamPosition?
-        var deadline: Instant
-    }
+    private var outcomes = PublicationOutcomes()
+    /// How long an empty room without members keeps its epoch and its offset.
+    package static let streamKeep = Duration.seconds(86_400)
 
     package init(rules: RoomRules, makeEpoch: @escaping () -> ByteString = RoomRegistry.randomEpoch) {
         self.rules = rules
@@ -113,8 +104,7 @@ package final class RoomRegistry {
         key: ByteString = .empty,
         at now: Instant
     ) throws(HubError) -> StreamPosition? {
-        let outcomeKey = PublicationKey(room: name, key: key)
-        if !key.isEmpty, let outcome = outcomes[outcomeKey], outcome.deadline > now { return outcome.position }
+        if !key.isEmpty, let position = outcomes.position(of: key, in: name, at: now) { return position }
         guard let room = room(name) else { throw .unknownChannel }
         var publication = publication
         var position: StreamPosition?
@@ -125,7 +115,7 @@ package final class RoomRegistry {
         }
         tell(room, publication, position)
         if room.history == nil { dropIfIdle(room) }
-        if !key.isEmpty { outcomes[outcomeKey] = Outcome(position: position, deadline: now + Self.outcomeKeep) }
+        if !key.isEmpty { outcomes.add(position, of: key, in: name, at: now) }
         return position
     }
 
@@ -143,13 +133,27 @@ package final class RoomRegistry {
         for membership in room.members where membership.terms.hearsOthers { membership.member.deliver(&broadcast) }
     }
 
-    /// Empties the streams and forgets the outcomes whose time has come.
-    func sweep(at now: Instant) {
-        outcomes = outcomes.filter { $0.value.deadline > now }
+    /// Empties the streams and forgets the outcomes and rooms whose time has come; how many things it let go.
+    @discardableResult
+    func sweep(at now: Instant) -> Int {
+        var count = outcomes.expire(at: now)
         for room in rooms.values {
+            let kept = room.history?.count ?? 0
             room.history?.expire(at: now)
+            count += kept - (room.history?.count ?? 0)
             dropIfIdle(room)
+            guard room.members.isEmpty, room.history?.count == 0 else {
+                room.idleSince = nil
+                continue
+            }
+            if let since = room.idleSince, now >= since + Self.streamKeep {
+                rooms[room.name] = nil
+                count += 1
+            } else if room.idleSince == nil {
+                room.idleSince = now
+            }
         }
+        return count
     }
 
     /// From here on the member hears what happens in the room, first of all that it came.
@@ -165,7 +169,7 @@ package final class RoomRegistry {
         if room.members.isEmpty, rooms[room.name] != nil, rules.rule(for: room.name) == nil { rooms[room.name] = nil }
     }
 
-    /// A room with a stream stays, so that its epoch does.
+    /// A room with a stream stays for `streamKeep`, so that its epoch does.
     private func dropIfIdle(_ room: Room) {
         if room.history == nil, room.members.isEmpty { rooms[room.name] = nil }
     }

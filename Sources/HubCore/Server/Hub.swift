@@ -6,7 +6,11 @@ internal import RoomsWire
 /// Everything that lives on the hub's loop: rooms, listening servers, connections.
 final class Hub {
     static let webSocketPath = ByteString("/connection/websocket")
-    private static let sweepInterval = Duration.seconds(5)
+    private static let sweepInterval = Duration.seconds(1)
+    /// The whole of a stop is to take less than a second.
+    private static let stopDelay = Duration.milliseconds(700)
+    /// So many things gone at once leave memory that the kernel may have back.
+    private static let worthReturning = 100
 
     private let loop: EventLoop
     private let state: HubState
@@ -22,6 +26,8 @@ final class Hub {
     private var dirty: [HubConnection] = []
     /// Kept until the turn is over, because their own handlers may be running.
     private var ended: [HubConnection] = []
+    /// Connections and publications that are gone.
+    private var endedSinceSweep = 0
     private var readBuffer = [UInt8](repeating: 0, count: 64 << 10)
     private var isStopping = false
     private var whenStopped: (() -> Void)?
@@ -57,13 +63,13 @@ final class Hub {
         sweep()
     }
 
-    /// Closes all connections with 3001 and calls `done` when their peers have answered, at the latest after a second.
+    /// Closes all connections with 3001 and calls `done` when their peers have answered, at the latest after `stopDelay`.
     func stop(_ done: @escaping () -> Void) {
         guard !isStopping else { return }
         isStopping = true
         whenStopped = done
         for connection in connections.values { connection.session.end(.shutdown) }
-        loop.schedule(after: .seconds(1)) { [unowned self] in finishStop() }
+        loop.schedule(after: Self.stopDelay) { [unowned self] in finishStop() }
     }
 
     private func finishStop() {
@@ -76,7 +82,9 @@ final class Hub {
     }
 
     private func sweep() {
-        state.registry.sweep(at: SystemClock.now)
+        endedSinceSweep += state.registry.sweep(at: SystemClock.now)
+        if endedSinceSweep >= Self.worthReturning { ProcessSettings.returnFreeMemory() }
+        endedSinceSweep = 0
         loop.schedule(after: Self.sweepInterval) { [unowned self] in sweep() }
     }
 
@@ -149,6 +157,7 @@ final class Hub {
     func ended(_ connection: HubConnection) {
         connections[ObjectIdentifier(connection)] = nil
         ended.append(connection)
+        endedSinceSweep += 1
     }
 
     private func turnEnded() {
