@@ -40,7 +40,12 @@ final class LoopSocket {
 
     func pauseReading() {
         isReading = false
-        rewatch()
+        if isOpen { rewatch() }
+    }
+
+    func resumeReading() {
+        isReading = true
+        if isOpen { rewatch() }
     }
 
     func close() {
