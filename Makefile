@@ -35,7 +35,7 @@ fmt: ## Formats the sources
 demo: build ## Shows it working: hub, receiver, bridge, a kill -9 in the middle, and the count at the end
 	@python3 deploy/demo/demo.py .build/release
 
-bench: setup ## Measures against the bare libcurl loop and, where it is at hand, the Go peer
+bench: setup ## Measures against the bare libcurl loop and, where they are at hand, the Go peer and the real server
 	$(SWIFT) build -c release --static-swift-stdlib
 	@.build/release/roombench
 

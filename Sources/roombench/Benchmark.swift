@@ -60,7 +60,7 @@ struct Benchmark {
         }
         if !isHubOnly { latency(&table) }
         table.printRows()
-        table.printBudgets()
+        if !isHubOnly { table.printBudgets() }
     }
 
     // MARK: the limit and the peer

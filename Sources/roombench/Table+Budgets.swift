@@ -39,7 +39,7 @@ extension Table {
         row("latency p99 beyond the frame (ms)", rate("latency p99"), atMost: 4)
         row("anonymous memory when idle (MB)", rate("idle memory"), atMost: 10)
         row(
-            "roomhub, 300 bytes in batches of 100 to one subscriber (events/s)",
+            "roomhub, in and out to one subscriber, 300 bytes (events/s)",
             rate("roomhub, 300 bytes, protobuf"),
             atLeast: 100_000
         )

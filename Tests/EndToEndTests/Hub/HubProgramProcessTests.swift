@@ -43,7 +43,7 @@ extension EndToEnd {
         {
             let child = try ChildProcess(
                 "/bin/sh",
-                ["-c", #"ulimit -Hn 500; ulimit -Sn 70; exec "$0" --listen 127.0.0.1:0"#, Programs.hub],
+                ["-c", #"ulimit -Sn 70; ulimit -Hn 500; exec "$0" --listen 127.0.0.1:0"#, Programs.hub],
                 environment: Programs.quiet
             )
             _ = try await child.line(containing: "listens on")
