@@ -33,7 +33,7 @@ enum HubHelp {
           $schema (for editors; not looked at)
         keys of a rule in rooms:
           pattern (required)                      history (0), keep ("30m")
-          public (false)                          anonymous (true)
+          anonymous (true)                        public (false)
           presence (false)                        join_leave ("always" with presence)
           max_members (any number)                members_may (what is kept and known)
           recovery, position ("always" with a history)

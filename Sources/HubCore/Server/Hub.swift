@@ -26,8 +26,8 @@ final class Hub {
     private var dirty: [HubConnection] = []
     /// Kept until the turn is over, because their own handlers may be running.
     private var ended: [HubConnection] = []
-    /// Connections and publications that are gone.
-    private var endedSinceSweep = 0
+    /// Publications that are gone since memory was last given back, and as many for a connection as are worth it.
+    private var goneSinceTrim = 0
     private var readBuffer = [UInt8](repeating: 0, count: 64 << 10)
     private var isStopping = false
     private var whenStopped: (() -> Void)?
@@ -82,9 +82,11 @@ final class Hub {
     }
 
     private func sweep() {
-        endedSinceSweep += state.registry.sweep(at: SystemClock.now)
-        if endedSinceSweep >= Self.worthReturning { ProcessSettings.returnFreeMemory() }
-        endedSinceSweep = 0
+        goneSinceTrim += state.registry.sweep(at: SystemClock.now)
+        if goneSinceTrim >= Self.worthReturning {
+            goneSinceTrim = 0
+            ProcessSettings.returnFreeMemory()
+        }
         loop.schedule(after: Self.sweepInterval) { [unowned self] in sweep() }
     }
 
@@ -157,7 +159,8 @@ final class Hub {
     func ended(_ connection: HubConnection) {
         connections[ObjectIdentifier(connection)] = nil
         ended.append(connection)
-        endedSinceSweep += 1
+        // It may have held as much as its queue may.
+        goneSinceTrim += Self.worthReturning
     }
 
     private func turnEnded() {
