@@ -129,7 +129,7 @@ let package = Package(
         tests(
             "EndToEndTests",
             needs: ["roombridge", "roomhub", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"],
-            exclude: ["Clients/Programs", "Python"]
+            exclude: ["Clients/Programs", "Examples/rooms.md", "Python"]
         ),
     ]
 )

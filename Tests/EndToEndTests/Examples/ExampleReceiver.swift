@@ -2,43 +2,6 @@ internal import BridgeTestSupport
 internal import Foundation
 internal import RoomsRuntime
 
-/// The languages of the examples.
-enum ExampleLanguage: String, CaseIterable, Sendable, CustomStringConvertible {
-    case node
-    case php
-    case python
-
-    var description: String { rawValue }
-
-    /// The interpreter; nil when it is not installed and nobody insists on it.
-    func find() throws -> String? {
-        switch self {
-        case .node: try RequiredProgram.node.find()
-        case .php: try RequiredProgram.php.find()
-        case .python: "python3"
-        }
-    }
-
-    /// The words that run an example file on a port.
-    func arguments(for file: String, port: UInt16) -> [String] {
-        let path = Programs.root + "/deploy/examples/" + file
-        switch self {
-        case .node: return [path + ".mjs"]
-        case .php: return ["-d", "display_errors=0", "-S", "127.0.0.1:\(port)", path + ".php"]
-        case .python: return ["-u", path + ".py"]
-        }
-    }
-
-    /// What stands in the line that says where it listens, before the port.
-    var listening: String { self == .php ? "(http://127.0.0.1:" : "listens on 127.0.0.1:" }
-
-    /// The port in that line.
-    func port(in line: String) -> UInt16? {
-        guard let start = line.range(of: listening)?.upperBound else { return nil }
-        return UInt16(line[start...].prefix { $0.isNumber })
-    }
-}
-
 /// A receiver of deploy/examples/receiver, on a port and with a folder that outlive each of its lives.
 final class ExampleReceiver {
     static let secrets = [BridgeProcess.signingSecret, "whsec_c2Vjb25kIHNlY3JldCBvZiB0aGUgdGVzdHM="]
@@ -72,7 +35,7 @@ final class ExampleReceiver {
     func launch(port: UInt16, secrets: String?, shell: String = "") throws -> ChildProcess {
         var environment = ["PORT": "\(port)", "STATE": state.path, "PHP_CLI_SERVER_WORKERS": "4"]
         environment["SIGNING_SECRET"] = secrets
-        let command = [program] + language.arguments(for: "receiver/receiver", port: port)
+        let command = [program] + language.arguments(for: language.path(of: "receiver"), port: port)
         let child = try ChildProcess("sh", ["-c", shell + "exec \"$@\"", "sh"] + command, environment: environment)
         self.child = child
         return child

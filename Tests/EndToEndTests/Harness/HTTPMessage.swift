@@ -25,7 +25,7 @@ struct HTTPMessage: Sendable {
         return (message, head + length)
     }
 
-    private static func headLength(_ bytes: [UInt8]) -> Int? {
+    static func headLength(_ bytes: [UInt8]) -> Int? {
         bytes.withUnsafeBufferPointer { bytes in
             var index = 3
             while index < bytes.count {

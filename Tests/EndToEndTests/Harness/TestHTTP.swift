@@ -16,9 +16,12 @@ enum TestHTTP {
     }
 
     /// Sends `bytes` and gathers the answer until `length` knows how long it is; nil when the peer hangs up before.
+    ///
+    /// `more` is sent when the head of the answer has come, as after an upgrade.
     static func exchange(
         _ address: SocketAddress,
         _ bytes: [UInt8],
+        afterHead more: [UInt8] = [],
         _ length: @escaping @Sendable ([UInt8]) -> Int?
     ) async throws -> [UInt8]? {
         let outcome = Lock<Outcome?>(nil)
@@ -29,7 +32,12 @@ enum TestHTTP {
                 return outcome.withLock { $0 = .ended }
             }
             let socket = LoopSocket(descriptor, on: loop)
+            var more = more
             socket.onInput = { [unowned socket] in
+                if !more.isEmpty, HTTPMessage.headLength(socket.input) != nil {
+                    socket.write(more)
+                    more = []
+                }
                 guard let end = length(socket.input) else { return }
                 outcome.withLock { $0 = .answered([UInt8](socket.input[..<end])) }
                 socket.close()
