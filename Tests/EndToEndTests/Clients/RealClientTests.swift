@@ -15,7 +15,7 @@ internal import Testing
         try await judge(server, program, format)
     }
 
-    @Test("real clients find all that they need on the hub", arguments: programs, formats)
+    @Test("S31 real clients find all that they need on the hub", arguments: programs, formats)
     func hub(_ program: String, _ format: String) async throws {
         try await judge(try HubProcess(configuration: try resource("roomhub.json")), program, format)
     }

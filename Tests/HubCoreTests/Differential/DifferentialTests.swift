@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("the hub says what a real server said when it was recorded")
+    @Test("S41 the hub says what a real server said when it was recorded")
     func hubAgainstRecordings() async throws {
         let recordings = try Transcripts.read().filter { Exceptions.notOnHub[$0.scenario.name] == nil }
         let played = await Stage.play(recordings.map(\.scenario), on: .hub)
