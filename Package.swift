@@ -128,7 +128,9 @@ let package = Package(
         ),
         tests(
             "EndToEndTests",
-            needs: ["roombridge", "roomhub", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport"],
+            needs: [
+                "roombridge", "roomhub", "Rooms", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport",
+            ],
             exclude: ["Clients/Programs", "Examples/rooms.md", "Python"]
         ),
     ]
