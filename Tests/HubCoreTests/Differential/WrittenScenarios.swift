@@ -3,9 +3,13 @@ enum WrittenScenarios {
     typealias Writer = @Sendable (inout Script) -> Void
 
     static var all: [Scenario] {
-        (connections + rooms + recoveries + calls).flatMap { name, write in
+        scenarios(connections + rooms + recoveries + calls, .main) + scenarios(timed, .fast)
+    }
+
+    private static func scenarios(_ written: [(String, Writer)], _ setup: Scenario.Setup) -> [Scenario] {
+        written.flatMap { name, write in
             Script.Format.allCases.map { format in
-                var script = Script(name, format)
+                var script = Script(name, format, setup: setup)
                 write(&script)
                 return script.scenario
             }
