@@ -60,6 +60,8 @@ struct RecordedLine {
         return means.allSatisfy { $0["push"] != nil }
     }
 
+    private func calls(_ method: String) -> Bool { text("api")?.hasSuffix("/api/\(method)") == true }
+
     private static var folder: URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Transcripts")
@@ -84,6 +86,11 @@ struct RecordedLine {
             var place = ordered.count
             if line.text("api") != nil {
                 while place > 0, ordered[place - 1].isPushOrEnd, ordered[place - 1].at == line.at { place -= 1 }
+            }
+            if line.event == "close" {
+                // A connection that the API ends may hear what is published right after, or not: its end comes first.
+                while place > 1, ordered[place - 1].calls("publish") { place -= 1 }
+                if place == 0 || !ordered[place - 1].calls("disconnect") { place = ordered.count }
             }
             ordered.insert(line, at: place)
         }
