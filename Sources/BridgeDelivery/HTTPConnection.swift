@@ -20,7 +20,7 @@ final class HTTPConnection {
 
     private enum State {
         case closed
-        case connecting(PendingConnect)
+        case connecting(PendingWork)
         case idle(Stream)
         case exchanging(Stream)
     }

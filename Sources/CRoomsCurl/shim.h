@@ -17,6 +17,9 @@ static inline CURLcode shim_setopt_list(CURL *_Nonnull easy, CURLoption option, 
 static inline CURLcode shim_setopt_write(CURL *_Nonnull easy, curl_write_callback _Nullable function) {
     return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, function);
 }
+static inline CURLcode shim_setopt_header(CURL *_Nonnull easy, curl_write_callback _Nullable function) {
+    return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, function);
+}
 static inline CURLcode shim_setopt_opensocket(CURL *_Nonnull easy, curl_opensocket_callback _Nullable function) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import RoomsRuntime
 
 /// One connection on its way: a connect-only handle of libcurl in the loop's multi.
-final class ConnectAttempt {
+final class ConnectAttempt: CurlWork {
     private unowned let multi: CurlMulti
     private let target: StreamTarget
     private let easy: UnsafeMutableRawPointer
@@ -53,7 +53,7 @@ final class ConnectAttempt {
         self.done = nil
         if let timer { multi.loop.cancel(timer) }
         guard result == CURLE_OK else {
-            let systemError = systemError(result)
+            let systemError = TransportError.systemError(of: easy, result, socketError: socketError)
             let error =
                 hasRefusedAddress
                 ? TransportError(
@@ -65,27 +65,6 @@ final class ConnectAttempt {
             return done(.failure(error))
         }
         done(stream())
-    }
-
-    /// The system's reason for a failure, as far as there is one.
-    private func systemError(_ result: CURLcode) -> CInt {
-        if TransportError.isOutOfDescriptors(socketError) { return socketError }
-        var number = 0
-        shim_getinfo_long(easy, CURLINFO_OS_ERRNO, &number)
-        guard number == 0 else { return CInt(clamping: number) }
-        guard socketError == 0 else { return socketError }
-        switch result {
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
-            // These open files of their own, and libcurl does not tell why that failed.
-            let probe = open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard probe < 0 else {
-                close(probe)
-                return 0
-            }
-            return TransportError.isOutOfDescriptors(errno) ? errno : 0
-        default:
-            return 0
-        }
     }
 
     private func expire() {

@@ -2,21 +2,39 @@ internal import CRoomsCurl
 internal import Glibc
 internal import RoomsRuntime
 
-/// libcurl's multi handle, driven by an event loop: it makes connections and holds those with TLS.
+/// What a handle in a multi belongs to.
+protocol CurlWork: AnyObject {
+    /// libcurl is done with the handle, which is still in the multi.
+    func finished(_ result: CURLcode)
+
+    /// The owner wants no more of it.
+    func cancel()
+
+    /// The multi is going, and frees the handle itself.
+    func abandon()
+}
+
+/// libcurl's multi handle, driven by an event loop: it makes connections and holds those with TLS, or it carries ordinary
+/// transfers.
 ///
 /// Belongs to the loop's thread. A connection that is made leaves the sockets that libcurl watches; one without TLS
-/// leaves libcurl altogether, one with TLS must stay, since taking its handle out of the multi closes it.
+/// leaves libcurl altogether, one with TLS must stay, since taking its handle out of the multi closes it. Transfers have
+/// a multi of their own: each of them looks through its multi's connections for one to use, and ends those that are old
+/// or have something to read.
 final class CurlMulti {
     let loop: EventLoop
     private let multi: UnsafeMutableRawPointer
     private var timer: TimerID?
     private var watched: Set<CInt> = []
-    private var attempts: [UnsafeMutableRawPointer: ConnectAttempt] = [:]
+    private var works: [UnsafeMutableRawPointer: any CurlWork] = [:]
     private var holders: [CInt: () -> Void] = [:]
 
     private static let isReady: Bool = shim_global_init() == CURLE_OK
 
-    init(loop: EventLoop) {
+    /// `keptConnections` is how many connections that nobody uses may stay open.
+    ///
+    /// Where they are ours it must not be reached: libcurl closes those that it thinks idle.
+    init(loop: EventLoop, keptConnections: Int) {
         precondition(Self.isReady, "libcurl cannot be initialised")
         guard let multi = curl_multi_init() else { preconditionFailure("no memory for libcurl") }
         self.loop = loop
@@ -27,30 +45,31 @@ final class CurlMulti {
         shim_multi_setopt_pointer(multi, CURLMOPT_SOCKETDATA, user)
         shim_multi_setopt_timer(multi, timerChanged)
         shim_multi_setopt_pointer(multi, CURLMOPT_TIMERDATA, user)
-        // Otherwise libcurl closes connections of ours that it thinks idle.
-        shim_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, 1_000_000)
+        shim_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, keptConnections)
     }
 
     deinit {
         shim_multi_setopt_socket(multi, nil)
         shim_multi_setopt_timer(multi, nil)
-        for (easy, attempt) in attempts {
-            attempt.abandon()
+        // The loop has ended, and with it all watches.
+        if !loop.isOnLoop { watched = [] }
+        for (easy, work) in works {
+            work.abandon()
             curl_multi_remove_handle(multi, easy)
             curl_easy_cleanup(easy)
         }
         curl_multi_cleanup(multi)
     }
 
-    /// Starts what `attempt` has set up in `easy`.
-    func add(_ easy: UnsafeMutableRawPointer, _ attempt: ConnectAttempt) {
-        attempts[easy] = attempt
+    /// Starts what `work` has set up in `easy`.
+    func add(_ easy: UnsafeMutableRawPointer, _ work: any CurlWork) {
+        works[easy] = work
         curl_multi_add_handle(multi, easy)
     }
 
     /// Frees the handle and closes its connection.
     func remove(_ easy: UnsafeMutableRawPointer) {
-        attempts[easy] = nil
+        works[easy] = nil
         curl_multi_remove_handle(multi, easy)
         curl_easy_cleanup(easy)
     }
@@ -112,7 +131,7 @@ final class CurlMulti {
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             let result = shim_message_result(message)
-            attempts.removeValue(forKey: easy)?.finished(result)
+            works.removeValue(forKey: easy)?.finished(result)
         }
     }
 }

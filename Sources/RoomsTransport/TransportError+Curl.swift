@@ -39,6 +39,51 @@ extension TransportError {
         }
     }
 
+    /// The system's reason for a failure, as far as there is one; `socketError` is why no socket could be made.
+    static func systemError(of easy: UnsafeMutableRawPointer, _ result: CURLcode, socketError: CInt) -> CInt {
+        if isOutOfDescriptors(socketError) { return socketError }
+        var number = 0
+        shim_getinfo_long(easy, CURLINFO_OS_ERRNO, &number)
+        guard number == 0 else { return CInt(clamping: number) }
+        guard socketError == 0 else { return socketError }
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
+            // These open files of their own, and libcurl does not tell why that failed.
+            let probe = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard probe < 0 else {
+                close(probe)
+                return 0
+            }
+            return isOutOfDescriptors(errno) ? errno : 0
+        default:
+            return 0
+        }
+    }
+
+    /// What libcurl's result for a transfer means that had, or had not, its connection.
+    static func transferring(
+        with target: StreamTarget,
+        _ result: CURLcode,
+        systemError: CInt,
+        detail: String,
+        isConnected: Bool
+    ) -> TransportError {
+        switch result {
+        case CURLE_GOT_NOTHING:
+            TransportError(.closed, "\(target.summary) closed the connection without an answer")
+        case CURLE_PARTIAL_FILE:
+            TransportError(.closed, "\(target.summary) closed the connection in the middle of its answer")
+        case CURLE_RECV_ERROR where isConnected, CURLE_SEND_ERROR where isConnected:
+            TransportError(.closed, "the connection to \(target.summary) broke before the end of the answer")
+        case CURLE_UNSUPPORTED_PROTOCOL where isConnected:
+            TransportError(.protocolViolation, "\(target.summary) does not answer as HTTP says")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_WRITE_ERROR:
+            TransportError(.protocolViolation, "\(target.summary) does not answer as HTTP says")
+        default:
+            connecting(to: target, result, systemError: systemError, detail: detail)
+        }
+    }
+
     /// What an error of a system call on an open connection means.
     static func using(_ systemError: CInt) -> TransportError {
         switch systemError {

@@ -7,6 +7,8 @@ package final class TransportLoop: Sendable {
     package let loop: EventLoop
     // Safety: made before the loop runs, and used only through `connect`, which traps off the loop.
     private nonisolated(unsafe) let multi: CurlMulti
+    // Safety: made and used only in `transfer`, which traps off the loop.
+    private nonisolated(unsafe) var transfers: CurlMulti?
 
     /// `name` is the thread's (at most 15 bytes).
     package convenience init(name: String) {
@@ -15,7 +17,7 @@ package final class TransportLoop: Sendable {
 
     package init(loop: EventLoop) {
         self.loop = loop
-        multi = CurlMulti(loop: loop)
+        multi = CurlMulti(loop: loop, keptConnections: 1_000_000)
     }
 
     /// Begins a connection; `done` is called once on the loop, never before this returns, and not after a cancel.
@@ -26,22 +28,44 @@ package final class TransportLoop: Sendable {
         _ target: StreamTarget,
         timeout: Duration,
         _ done: @escaping (Result<Stream, TransportError>) -> Void
-    ) -> PendingConnect {
+    ) -> PendingWork {
         loop.preconditionOnLoop()
         do throws(TransportError) {
             try target.check()
+            return PendingWork(.running(ConnectAttempt(multi, target, timeout: timeout, done)))
         } catch {
-            let timer = loop.schedule(after: .zero) { done(.failure(error)) }
-            return PendingConnect(.failing(timer, loop))
+            return fail { done(.failure(error)) }
         }
-        return PendingConnect(.running(ConnectAttempt(multi, target, timeout: timeout, done)))
+    }
+
+    /// Begins a request; `done` is called once on the loop, never before this returns, and not after a cancel.
+    ///
+    /// The connection stays open for a while, and the next request to the same server uses it again.
+    @discardableResult
+    package func transfer(
+        _ request: TransferRequest,
+        _ done: @escaping (Result<TransferAnswer, TransportError>) -> Void
+    ) -> PendingWork {
+        loop.preconditionOnLoop()
+        let transfers = transfers ?? CurlMulti(loop: loop, keptConnections: 8)
+        self.transfers = transfers
+        do throws(TransportError) {
+            return PendingWork(.running(try Transfer(transfers, request, done)))
+        } catch {
+            return fail { done(.failure(error)) }
+        }
+    }
+
+    /// What cannot be tried is told later, as everything is.
+    private func fail(_ done: @escaping () -> Void) -> PendingWork {
+        PendingWork(.failing(loop.schedule(after: .zero, done), loop))
     }
 }
 
-/// A connection that is being made; lets go of it when told to.
-package final class PendingConnect {
+/// A connection that is being made, or a request that is on its way; lets go of it when told to.
+package final class PendingWork {
     enum Work {
-        case running(ConnectAttempt)
+        case running(any CurlWork)
         case failing(TimerID, EventLoop)
     }
 
@@ -54,7 +78,7 @@ package final class PendingConnect {
     /// Nothing happens when it is done already.
     package func cancel() {
         switch work {
-        case .running(let attempt): attempt.cancel()
+        case .running(let work): work.cancel()
         case .failing(let timer, let loop): loop.cancel(timer)
         }
     }

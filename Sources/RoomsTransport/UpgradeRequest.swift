@@ -19,7 +19,7 @@ struct UpgradeRequest {
     init(
         _ url: ServerURL,
         subprotocol: ByteString?,
-        headers: [WebSocketOptions.Header],
+        headers: [HTTPHeader],
         key: ByteString = WebSocketHandshake.makeKey()
     ) throws(TransportError) {
         self.key = key

@@ -3,22 +3,12 @@ package import RoomsWebSocket
 
 /// How a client opens and keeps a WebSocket.
 package struct WebSocketOptions: Sendable {
-    package struct Header: Sendable {
-        package let name: ByteString
-        package let value: Secret
-
-        package init(name: ByteString, value: Secret) {
-            self.name = name
-            self.value = value
-        }
-    }
-
     /// Offered alone; a server that does not echo it is refused.
     package var subprotocol: ByteString?
     package var tls: TLSSettings
     package var proxy: String?
     /// More fields for the request; none of its own may be among them.
-    package var headers: [Header]
+    package var headers: [HTTPHeader]
     /// From the look-up of the name to the server's answer.
     package var openTimeout: Duration
     /// From our close to the server's.
@@ -33,7 +23,7 @@ package struct WebSocketOptions: Sendable {
         subprotocol: ByteString? = nil,
         tls: TLSSettings = TLSSettings(),
         proxy: String? = nil,
-        headers: [Header] = [],
+        headers: [HTTPHeader] = [],
         openTimeout: Duration = .seconds(10),
         closeTimeout: Duration = .seconds(5),
         writeTimeout: Duration = .seconds(30),

@@ -28,7 +28,9 @@ package final class WebSocketStream {
         case connecting
         case upgrading
         case open
-        /// Our close is on its way; messages that still come are dropped. How it ends when no close comes back.
+        /// Our close is on its way; messages that still come are dropped.
+        ///
+        /// How it ends when no close comes back.
         case closing(WebSocketEnd)
         case ended
     }
@@ -43,7 +45,7 @@ package final class WebSocketStream {
     private let session: WebSocketSession
     private var phase = Phase.connecting
     private var isPaused = false
-    private var pending: PendingConnect?
+    private var pending: PendingWork?
     private var request: UpgradeRequest?
     private var unsent: ArraySlice<UInt8> = []
     private var decoder = ResponseDecoder(limits: UpgradeRequest.limits, acceptsUpgrade: true)

@@ -38,15 +38,15 @@ import Testing
             _ = connection.read()
         }
         var options = WebSocketOptions(subprotocol: "test")
-        options.headers = [WebSocketOptions.Header(name: "Origin", value: Secret("https://example.org"))]
+        options.headers = [HTTPHeader(name: "Origin", value: Secret("https://example.org"))]
         let probe = try await SocketProbe(client, url(server), options)
         try await probe.opened()
         try await eventually { head.withLock { $0 }.contains("Origin: https://example.org\r\n") }
         for name in ["Host", "sec-websocket-key", "a b", ""] {
-            options.headers = [WebSocketOptions.Header(name: ByteString(name), value: Secret("x"))]
+            options.headers = [HTTPHeader(name: ByteString(name), value: Secret("x"))]
             #expect(try await SocketProbe(client, url(server), options).failure()?.code == .invalidTarget)
         }
-        options.headers = [WebSocketOptions.Header(name: "x", value: Secret("a\r\nb: c"))]
+        options.headers = [HTTPHeader(name: "x", value: Secret("a\r\nb: c"))]
         #expect(try await SocketProbe(client, url(server), options).failure()?.code == .invalidTarget)
         try await probe.perform { $0.cancel() }
     }
