@@ -12,19 +12,33 @@ package struct TokenSource: Sendable {
     package var subscription: @Sendable (ByteString) throws -> Secret?
     /// The server says that the token is over; nil: that of the connection.
     package var expired: @Sendable (ByteString?) -> Void
+    /// The server told how long the token is good, and it is asked for anew after that time; nil: that of the connection.
+    package var renewed: @Sendable (ByteString?, Duration) -> Void
 
     package init(
         connection: @escaping @Sendable () throws -> Secret?,
         subscription: @escaping @Sendable (ByteString) throws -> Secret?,
-        expired: @escaping @Sendable (ByteString?) -> Void = { _ in }
+        expired: @escaping @Sendable (ByteString?) -> Void = { _ in },
+        renewed: @escaping @Sendable (ByteString?, Duration) -> Void = { _, _ in }
     ) {
         self.connection = connection
         self.subscription = subscription
         self.expired = expired
+        self.renewed = renewed
     }
 
     /// Public rooms: no tokens at all.
     package static let anonymous = TokenSource(connection: { nil }, subscription: { _ in nil })
+}
+
+extension TokenSource {
+    /// When to renew the token of `room` (nil: of the connection), of which a reply told whether and when it ends.
+    func renewal(of room: ByteString?, expires: Bool, ttl: UInt32, _ turn: Turn) -> Deadline? {
+        guard expires, ttl > 0 else { return nil }
+        let deadline = Deadline(renewing: ttl, turn)
+        renewed(room, deadline.instant - turn.now)
+        return deadline
+    }
 }
 
 /// Why there is no token.

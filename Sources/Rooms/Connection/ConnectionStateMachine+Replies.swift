@@ -60,7 +60,7 @@ extension ConnectionStateMachine {
         client = result.client
         answersPings = result.pong
         silenceLimit = result.ping > 0 ? .seconds(Int64(min(result.ping, 86_400))) + policy.pingGrace : nil
-        refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
+        refreshAt = policy.tokens.renewal(of: nil, expires: result.expires, ttl: result.ttl, turn)
         turn.items.append(.connection(.connected))
         turn.log(.info, "connected to the server", LogField(.version, result.version))
         joinAll()
@@ -117,7 +117,7 @@ extension ConnectionStateMachine {
         case .disconnect(let code, let reason, _):
             drop(.closed(code: UInt16(clamping: code), reason: reason), code: CloseCode.normal, .toldToLeave, &turn)
         case .refresh(let expires, let ttl):
-            refreshAt = expires && ttl > 0 ? Deadline(renewing: ttl, turn) : nil
+            refreshAt = policy.tokens.renewal(of: nil, expires: expires, ttl: ttl, turn)
         case .join(let info): noteMember(push.channel, info, isHere: true, &turn)
         case .leave(let info): noteMember(push.channel, info, isHere: false, &turn)
         case .message, .subscribe, .connect:
@@ -165,7 +165,7 @@ extension ConnectionStateMachine {
     private mutating func refreshed(_ body: ReplyBody, _ turn: inout Turn) {
         switch body {
         case .refresh(let result):
-            refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
+            refreshAt = policy.tokens.renewal(of: nil, expires: result.expires, ttl: result.ttl, turn)
         case .error(let error):
             turn.log(
                 .warning,

@@ -7,7 +7,7 @@ extension SessionStateMachine {
         guard case .joining(let asked) = state else { return }
         guard isWanted else { return state = .parting }
         expiredTokens = 0
-        refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
+        refreshAt = policy.tokens.renewal(of: name, expires: result.expires, ttl: result.ttl, turn)
         wasRejoined = false
         isPositioned = result.positioned || result.recoverable
         isDurable = result.recoverable

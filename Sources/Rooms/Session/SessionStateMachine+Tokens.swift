@@ -8,7 +8,7 @@ extension SessionStateMachine {
     }
 
     mutating func refreshed(_ result: RefreshResult, _ turn: inout Turn) {
-        refreshAt = result.expires && result.ttl > 0 ? Deadline(renewing: result.ttl, turn) : nil
+        refreshAt = policy.tokens.renewal(of: name, expires: result.expires, ttl: result.ttl, turn)
     }
 
     /// Tried again until it works or the server ends the subscription.
