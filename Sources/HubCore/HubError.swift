@@ -30,6 +30,16 @@ package struct HubError: Error, Equatable, Sendable {
     package static let notFound = HubError(104, "not found")
     package static let conflict = HubError(113, "conflict")
 
+    /// What is usually said with that code.
+    static func usual(_ code: UInt32) -> HubError {
+        let known: [HubError] = [
+            .internalError, HubError(101, "unauthorized"), .unknownChannel, .permissionDenied, .methodNotFound,
+            .alreadySubscribed, .limitExceeded, .badRequest, .notAvailable, .tokenExpired, .expired,
+            HubError(111, "too many requests", isTemporary: true), .unrecoverablePosition, .conflict, .full,
+        ]
+        return known.first { $0.code == code } ?? HubError(code, ByteString("error \(code)"))
+    }
+
     var reply: ErrorReply { ErrorReply(code: code, message: message, isTemporary: isTemporary) }
 }
 
@@ -48,8 +58,15 @@ package struct HubClose: Equatable, Sendable {
     /// False for what a close frame may not carry (RFC 6455, section 7.4), and for 3000, which stands for a connection
     /// that is gone: it is cut.
     var isSayable: Bool {
+        Self.isAllowed(code) && reason.count <= Self.reasonLimit
+    }
+
+    /// Bytes of a reason that a close frame carries.
+    static let reasonLimit = 123
+
+    static func isAllowed(_ code: UInt16) -> Bool {
         switch code {
-        case 1000...1003, 1007...1014, 3001...4999: reason.count <= 123
+        case 1000...1003, 1007...1014, 3001...4999: true
         default: false
         }
     }

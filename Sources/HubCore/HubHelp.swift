@@ -1,7 +1,7 @@
 /// What `roomhub --help` prints.
 enum HubHelp {
     static let text = """
-        usage: roomhub [--config FILE] [--listen HOST:PORT]...
+        usage: roomhub [--config FILE] [--listen HOST:PORT]... [--faults HOST:PORT]
                roomhub --check --config FILE
 
         A small realtime server for development, tests and demos: Centrifugo's client protocol,
@@ -12,6 +12,7 @@ enum HubHelp {
           --listen HOST:PORT  listen there in place of what the configuration says; port 0 takes
                               any free one; may be given again; only this option may name an
                               address that is not loopback
+          --faults HOST:PORT  let tests ask for faults there, without a key; only loopback
           --check             read the configuration, say what is wrong with it, and end
           --help, -h          this
           --version           the version
@@ -25,6 +26,7 @@ enum HubHelp {
           listen ("127.0.0.1:8000", or a list)    api_key, token_secret (as above; {"file": …},
           rooms (the three above)                 {"env": …} or {"credential": …})
           auth (none)                             anonymous (true)
+          faults (nowhere; as --faults)
           origins (pages of this machine)         server_time (false)
           ping_interval ("25s")                   pong_timeout ("8s")
           stale_delay ("10s")                     expiry_grace ("25s")

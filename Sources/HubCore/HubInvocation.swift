@@ -6,6 +6,7 @@ struct HubInvocation {
     enum Option: String, CaseIterable {
         case config = "--config"
         case listen = "--listen"
+        case faults = "--faults"
         case check = "--check"
         case help = "--help"
         case version = "--version"
@@ -13,6 +14,7 @@ struct HubInvocation {
 
     private(set) var config: String?
     private(set) var listen: [ListenAddress] = []
+    private(set) var faults: ListenAddress?
     /// The configuration is read, and that is all.
     private(set) var isCheck = false
     private(set) var wantsHelp = false
@@ -26,7 +28,7 @@ struct HubInvocation {
             let option = try Self.option(parts[0])
             var value = parts.count == 2 ? parts[1] : nil
             switch option {
-            case .config, .listen: if value == nil { value = rest.popFirst() }
+            case .config, .listen, .faults: if value == nil { value = rest.popFirst() }
             case .check, .help, .version:
                 guard value == nil else { throw HubUsageError("\(option.rawValue) takes no value") }
             }
@@ -62,6 +64,13 @@ struct HubInvocation {
                 throw HubUsageError("--listen needs an address, \(found)write 127.0.0.1:8000 or [::1]:8000")
             }
             listen.append(address)
+        case .faults:
+            guard let address = ListenAddress(ByteString(value)), address.isLoopback else {
+                let found = value.isEmpty ? "" : "\"\(ByteString(value))\" is none: "
+                throw HubUsageError("--faults needs a loopback address, \(found)write 127.0.0.1:8001 or [::1]:8001")
+            }
+            guard faults == nil else { throw HubUsageError("--faults was given twice, there is one such address") }
+            faults = address
         case .check: isCheck = true
         case .help: wantsHelp = true
         case .version: wantsVersion = true

@@ -59,6 +59,7 @@ package enum HubProgram {
             }
         }
         if !invocation.listen.isEmpty { configuration.listen = invocation.listen }
+        if let faults = invocation.faults { configuration.faults = faults }
         return serve(configuration, say: say, complain: complain)
     }
 
@@ -99,6 +100,7 @@ package enum HubProgram {
         if configuration.listen.contains(where: { !$0.isLoopback }), configuration.hasUsualSecrets {
             complain("roomhub: everybody knows its usual API key and token secret: set api_key and token_secret")
         }
+        if let address = server.faultAddress { say("roomhub takes faults on \(address)") }
         var number: CInt = 0
         sigwait(&signals, &number)
         server.stop()

@@ -63,6 +63,14 @@ package final class HTTPServer {
         loop.watch(poller, for: .readable) { [unowned self] _ in drive() }
     }
 
+    /// Takes no more connections, so that newcomers are refused, and goes on with those it has.
+    package func stopListening() {
+        loop.preconditionOnLoop()
+        guard let daemon else { return }
+        let descriptor = MHD_quiesce_daemon(daemon)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
     /// Closes every connection, also the upgraded ones, and the listening socket.
     package func stop() {
         loop.preconditionOnLoop()
@@ -75,6 +83,8 @@ package final class HTTPServer {
         self.daemon = nil
         MHD_stop_daemon(daemon)
     }
+
+    package var isStopped: Bool { daemon == nil }
 
     /// Connections that hold a descriptor, upgraded ones too.
     package var connectionCount: Int {

@@ -4,8 +4,9 @@ package import RoomsRuntime
 /// Where a server listens: a literal IPv4 or IPv6 address and a port, `127.0.0.1:8000` or `[::1]:8000`.
 package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     package let host: ByteString
-    package let port: UInt16
+    package private(set) var port: UInt16
     private let isV6: Bool
+    fileprivate static let backlog: CInt = 1_024
 
     /// Nil unless `text` is such an address; `localhost` stands for 127.0.0.1, port 0 for any free one.
     package init?(_ text: ByteString) {
@@ -35,19 +36,37 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         isV6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
+    /// The same host with the port that the system chose.
+    package func at(port: UInt16) -> ListenAddress {
+        var address = self
+        address.port = port
+        return address
+    }
+
     /// A listening socket, and the port it got.
     fileprivate func listen() throws(ListenError) -> (descriptor: CInt, port: UInt16) {
-        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(isV6 ? AF_INET6 : AF_INET, kind, 0)
-        guard descriptor >= 0 else { throw ListenError(self, errno) }
-        var one: CInt = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
-        guard bound(descriptor), Glibc.listen(descriptor, 1_024) == 0, let port = boundPort(descriptor) else {
+        let descriptor = try reserve()
+        guard Glibc.listen(descriptor, Self.backlog) == 0, let port = boundPort(descriptor) else {
             let code = errno
             close(descriptor)
             throw ListenError(self, code)
         }
         return (descriptor, port)
+    }
+
+    /// A socket that has the address and does not listen: whoever connects is refused.
+    fileprivate func reserve() throws(ListenError) -> CInt {
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(isV6 ? AF_INET6 : AF_INET, kind, 0)
+        guard descriptor >= 0 else { throw ListenError(self, errno) }
+        var one: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
+        guard bound(descriptor) else {
+            let code = errno
+            close(descriptor)
+            throw ListenError(self, code)
+        }
+        return descriptor
     }
 
     private func bound(_ descriptor: CInt) -> Bool {
@@ -103,9 +122,38 @@ package struct Listener: Sendable, CustomStringConvertible {
         (descriptor, port) = try address.listen()
     }
 
+    /// Listens on the port that was reserved.
+    fileprivate init(_ reservation: PortReservation) throws(ListenError) {
+        address = reservation.address
+        port = reservation.address.port
+        descriptor = reservation.descriptor
+        guard Glibc.listen(descriptor, ListenAddress.backlog) == 0 else { throw ListenError(address, errno) }
+    }
+
     package var description: String { address.with(port: port) }
 
     /// For one that no server took.
+    package func close() {
+        Glibc.close(descriptor)
+    }
+}
+
+/// A port that is kept while nobody listens on it: connections to it are refused, and no other program gets it.
+package struct PortReservation: Sendable {
+    package let address: ListenAddress
+    fileprivate let descriptor: CInt
+
+    /// `address` names a port.
+    package init(_ address: ListenAddress) throws(ListenError) {
+        self.address = address
+        descriptor = try address.reserve()
+    }
+
+    /// Ends the reservation, unless it fails.
+    package func listen() throws(ListenError) -> Listener {
+        try Listener(self)
+    }
+
     package func close() {
         Glibc.close(descriptor)
     }

@@ -28,10 +28,17 @@ package final class UpgradedSocket {
     }
 
     /// Ends the connection; calling it again does nothing.
-    package func close() {
+    ///
+    /// With `isReset` the peer gets a reset in place of an orderly end, and what is on its way is lost.
+    package func close(isReset: Bool = false) {
         guard let handle else { return }
         self.handle = nil
-        shutdown(descriptor, CInt(SHUT_RDWR))
+        if isReset {
+            var option = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        } else {
+            shutdown(descriptor, CInt(SHUT_RDWR))
+        }
         _ = shim_mhd_close_upgraded(handle)
         closed(self)
     }

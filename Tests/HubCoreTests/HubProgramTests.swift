@@ -22,7 +22,10 @@ import Testing
     @Test(
         "arguments that are none",
         arguments: [
-            (["--nonsense"], "there is no option \"--nonsense\", only --config, --listen, --check, --help, --version"),
+            (
+                ["--nonsense"],
+                "there is no option \"--nonsense\", only --config, --listen, --faults, --check, --help, --version"
+            ),
             (["--lisen", "127.0.0.1:1"], "there is no option \"--lisen\", did you mean --listen?"),
             (["--conifg=x"], "there is no option \"--conifg\", did you mean --config?"),
             (["-v"], "there is no option \"-v\", only --config"), (["-"], "there is no option \"-\", only"),
@@ -32,6 +35,9 @@ import Testing
             (["--listen"], "--listen needs an address, write 127.0.0.1:8000 or [::1]:8000"),
             (["--listen", "8000"], "--listen needs an address, \"8000\" is none: write 127.0.0.1:8000"),
             (["--listen=host:1"], "--listen needs an address, \"host:1\" is none"),
+            (["--faults"], "--faults needs a loopback address, write 127.0.0.1:8001 or [::1]:8001"),
+            (["--faults", "0.0.0.0:1"], "--faults needs a loopback address, \"0.0.0.0:1\" is none: write"),
+            (["--faults=[::1]:0", "--faults=[::1]:0"], "--faults was given twice"),
             (["--help=yes"], "--help takes no value"), (["--check"], "--check needs a configuration: --config FILE"),
         ] as [([String], String)]
     )

@@ -149,5 +149,8 @@ final class TestHub: Sendable {
         }
     }
 
+    /// Where faults are asked for, when the configuration says so.
+    var faultPort: UInt16? { server.withLock { $0.faultAddress?.port } }
+
     var api: ServerAPI { ServerAPI(port: port, key: "roomhub-api-key") }
 }

@@ -25,8 +25,8 @@ struct ServerAPI: Sendable {
 
     /// The body of the answer.
     @discardableResult
-    func call(_ method: String, _ body: String) async throws -> String {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/api/\(method)") else { throw URLError(.badURL) }
+    func call(_ method: String, _ body: String, under path: String = "/api") async throws -> String {
+        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)/\(method)") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
         request.setValue(key, forHTTPHeaderField: "X-API-Key")

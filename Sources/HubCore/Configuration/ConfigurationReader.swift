@@ -20,7 +20,8 @@ struct ConfigurationReader {
     }
 
     static let keys: Set<ByteString> = [
-        "$schema", "listen", "api_key", "token_secret", "rooms", "auth", "anonymous", "origins", "server_time",
+        "$schema", "listen", "api_key", "token_secret", "rooms", "auth", "faults", "anonymous", "origins",
+        "server_time",
         "ping_interval", "pong_timeout", "stale_delay", "expiry_grace", "room_limit", "user_connection_limit",
         "queue_limit", "messages_per_frame",
     ]
@@ -35,6 +36,7 @@ struct ConfigurationReader {
             case "token_secret": configuration.tokenSecret = secret(value, path) ?? configuration.tokenSecret
             case "rooms": configuration.rooms = .configured(rooms(value, path))
             case "auth": configuration.auth = auth(value, path)
+            case "faults": configuration.faults = faultAddress(value, path)
             case "origins": configuration.origins = strings(value, path)
             default: limit(key, path, value, &configuration.session)
             }

@@ -4,6 +4,8 @@ package import RoomsRuntime
 /// What a hub listens on, whom it believes, and its rooms.
 package struct HubConfiguration: Sendable {
     package var listen: [ListenAddress]
+    /// Where faults may be asked for; nil: nowhere.
+    package var faults: ListenAddress?
     package var apiKey: Secret
     package var tokenSecret: Secret
     package var rooms: RoomRules

@@ -51,6 +51,23 @@ package struct History {
         deadline = .distantFuture
     }
 
+    /// Leaves `count` offsets out, and drops what stands before them: nobody can go on from there.
+    mutating func skip(_ count: UInt64) {
+        let (sum, overflow) = top.addingReportingOverflow(count)
+        // Far from the end, so that the next offset is always one more.
+        top = overflow ? .max / 2 : min(sum, .max / 2)
+        removeAll()
+    }
+
+    /// Forgets what came after `offset`.
+    mutating func goBack(to offset: UInt64) {
+        guard offset < top else { return }
+        let kept = page(since: nil, limit: size, isReverse: false).filter { $0.offset <= offset }
+        top = offset
+        ring = kept
+        base = top - UInt64(ring.count) + 1
+    }
+
     /// Keeps another number of publications, or for another time; the newest stay.
     package mutating func resize(to size: Int, keep: Duration, at now: Instant) {
         expire(at: now)

@@ -21,6 +21,8 @@ final class Room {
     /// Another one when the app that declared it declares its rooms anew.
     var rule: RoomRule
     var history: History?
+    /// What is to go wrong; nil: nothing.
+    var faults: RoomFaults?
     private(set) var members: [Membership] = []
     /// Since when nobody is in it and nothing is kept, as far as the sweep has seen.
     var idleSince: Instant?

@@ -120,10 +120,11 @@ package final class RoomRegistry {
     }
 
     private func tell(_ room: Room, _ publication: Publication, _ position: StreamPosition?) {
-        guard !room.members.isEmpty else { return }
+        guard !room.members.isEmpty || room.faults != nil else { return }
         var publication = publication
         if let position, position.offset == 1 { publication.epoch = position.epoch }
         var broadcast = Broadcast(Push(channel: room.name, .publication(publication)))
+        if let faults = room.faults { return push(&broadcast, in: room, faults) }
         for membership in room.members { membership.member.deliver(&broadcast) }
     }
 
@@ -164,13 +165,14 @@ package final class RoomRegistry {
 
     func leave(_ room: Room, _ member: any RoomMember) {
         guard let membership = room.remove(member) else { return }
+        if room.faults != nil { room.forgetMisplaced(member) }
         if membership.terms.isAnnounced { announce(.leave(membership.info), in: room) }
         dropIfIdle(room)
         if room.members.isEmpty, rooms[room.name] != nil, rules.rule(for: room.name) == nil { rooms[room.name] = nil }
     }
 
     /// A room with a stream stays for `streamKeep`, so that its epoch does.
-    private func dropIfIdle(_ room: Room) {
-        if room.history == nil, room.members.isEmpty { rooms[room.name] = nil }
+    func dropIfIdle(_ room: Room) {
+        if room.history == nil, room.members.isEmpty, room.faults == nil { rooms[room.name] = nil }
     }
 }

@@ -13,7 +13,7 @@ final class Hub {
     private static let worthReturning = 100
 
     private let loop: EventLoop
-    private let state: HubState
+    let state: HubState
     private let key: Secret
     private let auth: DemoAuth?
     private let origins: OriginRule
@@ -21,8 +21,11 @@ final class Hub {
     private let startedAt = SystemClock.now
     private let nodeID = UniqueID.make()
 
-    private var servers: [HTTPServer] = []
-    private var connections: [ObjectIdentifier: HubConnection] = [:]
+    private(set) var listeners: [HubListener] = []
+    private(set) var connections: [ObjectIdentifier: HubConnection] = [:]
+    /// What is wrong with the links of connections that are yet to come.
+    var standingFaults: [(target: Fault.Target, change: LinkChange)] = []
+    private var faultServer: HTTPServer?
     private var dirty: [HubConnection] = []
     /// Kept until the turn is over, because their own handlers may be running.
     private var ended: [HubConnection] = []
@@ -48,19 +51,32 @@ final class Hub {
 
     // MARK: life
 
-    func start(_ listeners: [Listener]) {
+    /// `faults` is where faults are asked for.
+    func start(_ listeners: [Listener], faults: Listener?) {
         loop.onTurnEnd { [unowned self] in turnEnded() }
         let api = ServerAPI(state, key: key) { [unowned self] in facts }
         for listener in listeners {
-            let server = HTTPServer(loop: loop) { [unowned self] request in answer(request, api) }
-            do throws(ListenError) {
-                try server.start(listener)
-                servers.append(server)
-            } catch {
-                logger.error("cannot listen", LogField(.address, listener.description), LogField(.error, error.message))
+            attempt(listener) { () throws(ListenError) in
+                self.listeners.append(
+                    try HubListener(listener, loop: loop) { [unowned self] in answer($0, api, on: $1) }
+                )
             }
         }
+        if let faults {
+            let control = FaultControl(self)
+            let server = HTTPServer(loop: loop, settings: FaultControl.settings) { control.answer($0) }
+            faultServer = server
+            attempt(faults) { () throws(ListenError) in try server.start(faults) }
+        }
         sweep()
+    }
+
+    private func attempt(_ listener: Listener, _ start: () throws(ListenError) -> Void) {
+        do throws(ListenError) {
+            try start()
+        } catch {
+            logger.error("cannot listen", LogField(.address, listener.description), LogField(.error, error.message))
+        }
     }
 
     /// Closes all connections with 3001 and calls `done` when their peers have answered, at the latest after `stopDelay`.
@@ -68,7 +84,10 @@ final class Hub {
         guard !isStopping else { return }
         isStopping = true
         whenStopped = done
-        for connection in connections.values { connection.session.end(.shutdown) }
+        for connection in connections.values {
+            connection.resume()
+            connection.session.end(.shutdown)
+        }
         loop.schedule(after: Self.stopDelay) { [unowned self] in finishStop() }
     }
 
@@ -76,12 +95,15 @@ final class Hub {
         guard let done = whenStopped else { return }
         whenStopped = nil
         for connection in Array(connections.values) { connection.cut() }
-        for server in servers { server.stop() }
-        servers = []
+        for listener in listeners { listener.stop() }
+        listeners = []
+        faultServer?.stop()
+        faultServer = nil
         done()
     }
 
     private func sweep() {
+        for listener in listeners { listener.sweep() }
         goneSinceTrim += state.registry.sweep(at: SystemClock.now)
         if goneSinceTrim >= Self.worthReturning {
             goneSinceTrim = 0
@@ -92,14 +114,14 @@ final class Hub {
 
     // MARK: HTTP
 
-    private func answer(_ request: HTTPRequest, _ api: ServerAPI) -> HTTPResponse {
-        if request.path == Self.webSocketPath { return upgrade(request) }
+    private func answer(_ request: HTTPRequest, _ api: ServerAPI, on listener: HubListener) -> HTTPResponse {
+        if request.path == Self.webSocketPath { return upgrade(request, on: listener) }
         if let answer = auth?.answer(request, at: .now) { return answer }
         if request.path.hasPrefix(ServerAPI.prefix) { return api.answer(request, at: .now) }
         return .text("404 page not found\n", status: 404)
     }
 
-    private func upgrade(_ request: HTTPRequest) -> HTTPResponse {
+    private func upgrade(_ request: HTTPRequest, on listener: HubListener) -> HTTPResponse {
         let wanted = { (name: ByteString, token: ByteString) in
             request.list(name).contains { HTTPRequest.lowercased($0) == token }
         }
@@ -109,11 +131,14 @@ final class Hub {
         if let origin = request.header("origin"), !origins.admits(origin) {
             return .text("Forbidden\n", status: 403)
         }
+        if state.answerFaults != nil, let status = state.takeUpgradeFault(on: listener) {
+            return .text("\(status), as was asked for\n", status: status)
+        }
         let (format, isOffered) = Self.format(of: request)
         var headers = [(name: ByteString("Sec-WebSocket-Accept"), value: WebSocketHandshake.acceptValue(for: key))]
         if isOffered { headers.append(("Sec-WebSocket-Protocol", format.subprotocol)) }
         return HTTPResponse(upgradeTo: "websocket", headers: headers) { [unowned self] socket in
-            accept(socket, format)
+            accept(socket, format, on: listener)
         }
     }
 
@@ -127,11 +152,12 @@ final class Hub {
         return (isNamed ? .protobuf : .json, false)
     }
 
-    private func accept(_ socket: UpgradedSocket, _ format: WireFormat) {
+    private func accept(_ socket: UpgradedSocket, _ format: WireFormat, on listener: HubListener) {
         guard !isStopping else { return socket.close() }
         let session = HubSession(state, format: format, at: .now)
-        let connection = HubConnection(socket: socket, session: session, loop: loop, hub: self)
+        let connection = HubConnection(socket: socket, session: session, listener: listener, loop: loop, hub: self)
         connections[ObjectIdentifier(connection)] = connection
+        if !standingFaults.isEmpty { applyStandingFaults(to: connection) }
         connection.start()
     }
 

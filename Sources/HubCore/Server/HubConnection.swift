@@ -14,6 +14,10 @@ final class HubConnection {
     private static let earlyFlush = 256 << 10
 
     let session: HubSession
+    /// Where it came in.
+    let listener: HubListener
+    /// What is wrong with the link because somebody asked for it; nil: nothing.
+    private(set) var faults: LinkFaults?
     private let socket: UpgradedSocket
     private let stream: WebSocketSession
     private let loop: EventLoop
@@ -29,9 +33,10 @@ final class HubConnection {
     private var closeBy: Instant?
     private var isOver = false
 
-    init(socket: UpgradedSocket, session: HubSession, loop: EventLoop, hub: Hub) {
+    init(socket: UpgradedSocket, session: HubSession, listener: HubListener, loop: EventLoop, hub: Hub) {
         self.socket = socket
         self.session = session
+        self.listener = listener
         self.loop = loop
         self.hub = hub
         settings = session.settings
@@ -43,7 +48,7 @@ final class HubConnection {
     }
 
     func start() {
-        loop.watch(socket.descriptor, for: .readable) { [unowned self] readiness in ready(readiness) }
+        loop.watch(socket.descriptor, for: interest) { [unowned self] readiness in ready(readiness) }
         if !socket.firstBytes.isEmpty { socket.firstBytes.withUnsafeBytes { take($0) } }
         markDirty()
     }
@@ -53,6 +58,10 @@ final class HubConnection {
     private func ready(_ readiness: Readiness) {
         if readiness.contains(.writable) { markDirty() }
         guard readiness.contains(.readable) || readiness.contains(.failed) else { return }
+        if let faults, faults.pausesReading {
+            if readiness.contains(.failed) { finish() }
+            return
+        }
         hub.withReadBuffer { buffer in
             // One buffer a turn, so that one client cannot keep the others waiting.
             let count = recv(socket.descriptor, buffer.baseAddress, buffer.count, 0)
@@ -68,7 +77,9 @@ final class HubConnection {
         let moment = Moment.now
         stream.receive(bytes, at: moment.instant) { event in
             switch event {
-            case .binary(let frame), .text(let frame): session.receive(frame, at: moment)
+            case .binary(let frame), .text(let frame):
+                if let faults, faults.isSilent { return }
+                session.receive(frame, at: moment)
             // Either way the WebSocket session has queued our close frame.
             case .close: (isClosing, hasPeerClosed) = (true, true)
             case .violation: isClosing = true
@@ -104,7 +115,7 @@ final class HubConnection {
         guard !isOver else { return }
         if let ending = session.ending {
             if closeBy == nil { closeBy = loop.now + settings.closeDelay }
-            if !isClosing, session.outbox.count == 0 {
+            if !isClosing, session.outbox.count == 0, faults?.holdsFrames != true {
                 isClosing = true
                 guard ending.isSayable else { return finish() }
                 stream.sendClose(code: ending.code, reason: ending.reason)
@@ -117,8 +128,10 @@ final class HubConnection {
 
     private func write() {
         guard !isOver else { return }
+        if faults != nil, isHeldBack() { return watchWrites(false) }
+        var isThrottled = false
         while true {
-            while stream.queuedBytes < Self.framedLimit, let frame = session.outbox.takeFrame() {
+            while stream.queuedBytes < Self.framedLimit, let frame = takeFrame() {
                 switch session.format {
                 case .protobuf: stream.sendBinary(frame)
                 case .json: stream.sendText(frame)
@@ -128,21 +141,71 @@ final class HubConnection {
             var isBlocked = false
             var isBroken = false
             stream.drainOutput { bytes in
-                let count = send(socket.descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
-                isBlocked = count < bytes.count
+                let limit = faults?.allowance(bytes.count, at: SystemClock.now) ?? bytes.count
+                guard limit > 0 else {
+                    isThrottled = true
+                    return 0
+                }
+                let count = send(socket.descriptor, bytes.baseAddress, limit, CInt(MSG_NOSIGNAL))
+                isBlocked = count < limit
                 if count < 0, errno != EAGAIN, errno != EINTR { isBroken = true }
+                if faults != nil { faults?.sent(max(0, count), at: SystemClock.now) }
                 return max(0, count)
             }
             if isBroken { return finish() }
-            if isBlocked { break }
+            if isBlocked || isThrottled { break }
         }
-        watchWrites(stream.queuedBytes > 0)
+        watchWrites(stream.queuedBytes > 0 && !isThrottled)
+        if let faults, faults.isEmpty { self.faults = nil }
+    }
+
+    private func takeFrame() -> [UInt8]? {
+        guard faults != nil else { return session.outbox.takeFrame() }
+        return faults?.takeFrame(from: &session.outbox, at: SystemClock.now)
     }
 
     private func watchWrites(_ isWanted: Bool) {
         guard isWanted != isWatchingWrites else { return }
         isWatchingWrites = isWanted
-        loop.rewatch(socket.descriptor, for: isWanted ? [.readable, .writable] : .readable)
+        loop.rewatch(socket.descriptor, for: interest)
+    }
+
+    private var interest: Readiness {
+        var interest: Readiness = isWatchingWrites ? .writable : []
+        if faults?.pausesReading != true { interest.insert(.readable) }
+        return interest
+    }
+
+    // MARK: faults
+
+    /// Bytes that wait to be written.
+    var queuedBytes: Int { session.outbox.count + stream.queuedBytes + (faults?.heldBytes ?? 0) }
+
+    func change(_ change: LinkChange) {
+        guard !isOver else { return }
+        var changed = faults ?? LinkFaults()
+        changed.apply(change)
+        faults = changed
+        loop.rewatch(socket.descriptor, for: interest)
+        markDirty()
+    }
+
+    /// Takes all faults off the link.
+    func resume() {
+        guard faults != nil, !isOver else { return }
+        faults?.lift()
+        loop.rewatch(socket.descriptor, for: interest)
+        markDirty()
+    }
+
+    /// True when a fault keeps everything from going out; at the end of the session only silence does.
+    private func isHeldBack() -> Bool {
+        guard let faults else { return false }
+        if faults.isSilent {
+            self.faults?.drop(&session.outbox)
+            return true
+        }
+        return faults.pausesWriting && session.ending == nil
     }
 
     // MARK: time and end
@@ -150,7 +213,7 @@ final class HubConnection {
     /// Sets the timer to what is due next.
     private func arm() {
         guard !isOver else { return }
-        let due = closeBy ?? session.deadline
+        let due = due
         if let timer {
             // One that comes too early only asks again.
             guard due < timer.deadline else { return }
@@ -159,25 +222,32 @@ final class HubConnection {
         let id = loop.schedule(at: due) { [unowned self] in
             timer = nil
             if let closeBy, loop.now >= closeBy { return finish() }
-            session.tick(at: .now)
+            if faults?.isSilent != true { session.tick(at: .now) }
             markDirty()
         }
         timer = (id, due)
     }
 
-    /// Ends the connection without another word.
-    func cut() {
-        finish()
+    private var due: Instant {
+        let own = closeBy ?? session.deadline
+        guard let faults else { return own }
+        if faults.isSilent { return closeBy ?? .distantFuture }
+        return min(own, faults.wakesAt(hasOutput: stream.queuedBytes > 0))
     }
 
-    private func finish() {
+    /// Ends the connection without another word.
+    func cut(isReset: Bool = false) {
+        finish(isReset: isReset)
+    }
+
+    private func finish(isReset: Bool = false) {
         guard !isOver else { return }
         isOver = true
         if let timer { loop.cancel(timer.id) }
         timer = nil
         session.end(.closed)
         loop.unwatch(socket.descriptor)
-        socket.close()
+        socket.close(isReset: isReset)
         hub.ended(self)
     }
 }

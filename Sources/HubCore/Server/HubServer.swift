@@ -1,4 +1,4 @@
-internal import LocalHTTP
+package import LocalHTTP
 package import RoomsRuntime
 
 /// A small realtime server for development, tests and demos: rooms, a WebSocket for clients, an HTTP API for servers.
@@ -10,6 +10,7 @@ package final class HubServer: Sendable {
     private let loop = EventLoop(name: "hub-loop")
     private let hub: LoopBound<Hub>
     private let isStopped = Lock(false)
+    private let boundFaults = Lock<ListenAddress?>(nil)
 
     package init(_ configuration: HubConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -17,18 +18,25 @@ package final class HubServer: Sendable {
         hub = LoopBound(Hub(configuration, loop: loop, logger: logger), on: loop)
     }
 
+    /// Where faults are asked for, once it has started; nil: nowhere.
+    package var faultAddress: ListenAddress? { boundFaults.withLock { $0 } }
+
     /// Listens on every address of the configuration; their ports, in its order.
     package func start() throws -> [UInt16] {
         var listeners: [Listener] = []
+        var faults: Listener?
         do {
+            faults = try configuration.faults.map { address throws(ListenError) in try Listener(address) }
             for address in configuration.listen { listeners.append(try Listener(address)) }
         } catch {
             for listener in listeners { listener.close() }
+            faults?.close()
             throw error
         }
-        let ready = listeners
+        boundFaults.withLock { [faults] in $0 = faults.map { $0.address.at(port: $0.port) } }
+        let ready = (listeners, faults)
         let hub = hub
-        loop.post { hub.value.start(ready) }
+        loop.post { hub.value.start(ready.0, faults: ready.1) }
         loop.start()
         return listeners.map(\.port)
     }

@@ -4,6 +4,7 @@ internal import RoomsWire
 /// How a connection begins, and how it goes on beyond its expiry.
 extension HubSession {
     func connect(_ id: UInt32, _ request: ConnectRequest, at moment: Moment) {
+        if state.answerFaults != nil, failsConnect(id) { return }
         var result = ConnectResult()
         var wanted: [ServerSubscription] = []
         if request.token.isEmpty {
@@ -87,7 +88,7 @@ extension HubSession {
         return joining
     }
 
-    private func refuse(_ id: UInt32, _ error: HubError) {
+    func refuse(_ id: UInt32, _ error: HubError) {
         phase = .refused
         reply(id, .error(error.reply))
     }

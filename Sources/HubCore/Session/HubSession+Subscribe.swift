@@ -28,6 +28,7 @@ extension HubSession {
 
     func subscribe(_ id: UInt32, _ request: SubscribeRequest, at moment: Moment) {
         guard !request.channel.isEmpty else { return end(.badRequest) }
+        if state.answerFaults != nil, failsSubscribe(id, request.channel) { return }
         do {
             guard let admission = try admit(request, at: moment) else { return end(.invalidToken) }
             add(admission.subscription, to: request.channel)

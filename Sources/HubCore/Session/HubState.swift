@@ -6,6 +6,8 @@ package final class HubState {
     package let directory = SessionDirectory()
     package let verifier: TokenVerifier
     package let settings: SessionSettings
+    /// Which answers are to fail; nil: none.
+    var answerFaults: AnswerFaults?
 
     package init(registry: RoomRegistry, verifier: TokenVerifier, settings: SessionSettings) {
         self.registry = registry
