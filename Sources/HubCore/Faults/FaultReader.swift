@@ -107,7 +107,7 @@ struct FaultReader {
     }
 
     private mutating func close() -> HubClose {
-        let code = UInt16(number("code", 1_000...4_999) ?? 3_000)
+        let code = UInt16(number("code", 1_000...4_999, isRequired: true) ?? 1_000)
         if values["code"] != nil, !HubClose.isAllowed(code) {
             add("code", "is no code that a close frame may carry", "write for example 3001, 3503 or 1012")
         }

@@ -35,6 +35,7 @@ import Testing
                 "go_back", #"{"channel":"order:1","offset":9}"#,
                 "1:31: offset: is ahead of the stream, its last offset is 0"
             ),
+            ("close", "{}", "1:1: code: is missing, write a whole number from 1000 to 4999"),
             ("close", #"{"code":1006}"#, "1:9: code: is no code that a close frame may carry, write for example 3001"),
             ("close", #"{"code":5000}"#, "1:9: code: is not a whole number from 1000 to 4999"),
             (
@@ -140,15 +141,5 @@ import Testing
             }
             #expect(error?.issues.first?.description.hasPrefix("1:11: faults: \(what)") == true)
         }
-    }
-
-    @Test(
-        "the option names a loopback address",
-        arguments: [["--faults"], ["--faults", "0.0.0.0:1"], ["--faults", "1"]]
-    )
-    func option(_ arguments: [String]) {
-        var errors: [String] = []
-        #expect(HubProgram.run(arguments, say: { _ in }, complain: { errors.append($0) }) == 64)
-        #expect(errors.first?.contains("--faults needs a loopback address such as 127.0.0.1:8001") == true)
     }
 }
