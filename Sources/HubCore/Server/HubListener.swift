@@ -26,7 +26,7 @@ final class HubListener {
         try serve(listener)
     }
 
-    var isRefusing: Bool { reservation != nil }
+    var isRefusing: Bool { server == nil }
 
     private func serve(_ listener: Listener) throws(ListenError) {
         let server = HTTPServer(loop: loop) { [unowned self] request in handler(request, self) }

@@ -39,8 +39,8 @@ import Testing
             ("close", #"{"code":1006}"#, "1:9: code: is no code that a close frame may carry, write for example 3001"),
             ("close", #"{"code":5000}"#, "1:9: code: is not a whole number from 1000 to 4999"),
             (
-                "close", #"{"reason":"\#(String(repeating: "x", count: 124))"}"#,
-                "1:11: reason: is longer than 123 bytes"
+                "close", #"{"code":3001,"reason":"\#(String(repeating: "x", count: 124))"}"#,
+                "1:23: reason: is longer than 123 bytes"
             ),
             ("cut", #"{"listener":"127.0.0.1:1"}"#, #"1:13: listener: is no address of this hub, write \"127.0.0.1:"#),
             ("cut", #"{"reset":1}"#, "1:10: reset: is not a boolean, write true or false"),
