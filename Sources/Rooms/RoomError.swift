@@ -46,11 +46,14 @@ public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// For people: what happened, and where it is known what would be right; never holds a secret.
     public let message: String
+    /// The protocol's code that it stands for, 0 for none.
+    let protocolCode: UInt32
 
     /// An error with a message for people, which must not hold a secret.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+        protocolCode = 0
     }
 
     /// Code and message.
@@ -73,6 +76,6 @@ public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
             case 2000..<2500, 3503, 4500..<5000: .kicked
             default: .unavailable
             }
-        self.init(name, "\(reason) (\(code))")
+        (self.code, message, protocolCode) = (name, "\(reason) (\(code))", code)
     }
 }

@@ -82,7 +82,7 @@ import Testing
         try await eventually { pool.joined.count == 2 }
         try await hub.publish("order:0", "1")
         try await eventually { pool.payloads.count == 1 }
-        try await hub.drop(user: "ann")
+        try await hub.disconnect(user: "ann")
         for number in 2...20 { try await hub.publish("order:0", "\(number)") }
         try await eventually { pool.payloads.count == 20 }
         #expect(pool.payloads.map(\.text) == (1...20).map { "\($0)" })
@@ -109,16 +109,6 @@ extension TestHub {
             let info = try JSONDocument.parse(Array(try await api.call("info", "{}").utf8)).root
             return info["result"]?["nodes"]?.elements?.first?["num_clients"]?.integer() ?? -1
         }
-    }
-
-    fileprivate func publish(_ room: String, _ data: String) async throws {
-        _ = try await api.call("publish", #"{"channel":"\#(room)","data":\#(data)}"#)
-    }
-
-    /// Ends the user's connections in a way that they come back from.
-    fileprivate func drop(user: String) async throws {
-        let body = #"{"user":"\#(user)","disconnect":{"code":3001,"reason":"shutdown"}}"#
-        _ = try await api.call("disconnect", body)
     }
 }
 

@@ -66,6 +66,10 @@ final class ConnectionDriver {
         run { $0.tokensArrived(&$1) }
     }
 
+    func reconnect() {
+        run { $0.reconnect(&$1) }
+    }
+
     func ask(_ request: AppRequest) {
         run { $0.ask(request, &$1) }
     }

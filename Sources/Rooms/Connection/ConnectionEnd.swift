@@ -29,6 +29,8 @@ enum ConnectionEnd: Equatable {
     case tokenMissing(reason: ByteString)
     /// The sink was full for too long; we closed.
     case heldUp
+    /// It was made with another token than the one that came since; we closed.
+    case renewed
 }
 
 /// What an end means for what comes next.
@@ -88,6 +90,8 @@ struct EndVerdict: Equatable {
         case .tokenMissing(let reason):
             self.reason = reason
             hint = "no connection token could be had"
+        case .renewed:
+            reason = "there is another token now"
         case .heldUp:
             reason = "events could not be stored fast enough"
         }

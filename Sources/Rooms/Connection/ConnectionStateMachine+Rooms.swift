@@ -69,6 +69,17 @@ extension ConnectionStateMachine {
         settle(&turn)
     }
 
+    /// Comes back at once, with what tokens there are now.
+    mutating func reconnect(_ turn: inout Turn) {
+        switch state {
+        case .dialling, .authenticating, .ready:
+            drop(.renewed, code: CloseCode.normal, .none, &turn)
+            state = .waiting(until: turn.now)
+        case .idle, .authorizing, .waiting, .held, .stopped: break
+        }
+        settle(&turn)
+    }
+
     // MARK: requests of the app
 
     /// The answer comes as an item with the same number.

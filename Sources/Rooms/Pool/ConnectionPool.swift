@@ -86,6 +86,11 @@ package final class ConnectionPool {
         for member in members.values { member.driver.tokensArrived() }
     }
 
+    /// Closes every connection and makes it anew at once: they were made for somebody else.
+    package func reconnect() {
+        for member in members.values { member.driver.reconnect() }
+    }
+
     package func resumeIntake() {
         for member in members.values { member.driver.resumeIntake() }
     }

@@ -2,7 +2,7 @@
 ///
 /// Never blocks.
 package struct Logger: Sendable {
-    private let queue: LogQueue
+    private let queue: LogQueue?
     private let fields: [LogField]
     package let level: LogLevel
 
@@ -12,9 +12,17 @@ package struct Logger: Sendable {
         self.fields = fields
     }
 
+    /// Says nothing.
+    package static let off = Logger()
+
+    private init() {
+        (queue, fields, level) = (nil, [], .error)
+    }
+
     /// The same logger with fields that each of its lines carries.
     package func with(_ more: LogField...) -> Logger {
-        Logger(queue: queue, level: level, fields: fields + more)
+        guard let queue else { return self }
+        return Logger(queue: queue, level: level, fields: fields + more)
     }
 
     package func error(_ message: StaticString, _ fields: LogField...) { log(.error, message, fields) }
@@ -29,7 +37,7 @@ package struct Logger: Sendable {
     }
 
     package func log(_ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
-        guard level >= self.level else { return }
+        guard let queue, level >= self.level else { return }
         queue.put(
             LogRecord(
                 level: level,

@@ -1,0 +1,170 @@
+internal import RoomsRuntime
+internal import RoomsTransport
+internal import RoomsWire
+
+/// What the public objects hold: the way onto the loop, and the rooms by name.
+final class RealtimeHandle: Sendable {
+    private struct State: Sendable {
+        var rooms: [ByteString: Room] = [:]
+        var isOver = false
+        var lastRequest: UInt64 = 0
+    }
+
+    private let transport: TransportLoop
+    private let core: LoopBound<RealtimeCore>
+    private let reader: EventReader
+    private let budget: DeliveryBudget
+    private let state = Lock(State())
+
+    init(url: String, options: RealtimeOptions) throws(RoomError) {
+        let settings = try RealtimeSettings(url: url, options: options)
+        let transport = TransportLoop(name: "rooms-loop")
+        self.transport = transport
+        let reader = EventReader(settings)
+        self.reader = reader
+        let core = LoopBound(RealtimeCore(settings, transport: transport, reader: reader), on: transport.loop)
+        self.core = core
+        budget = DeliveryBudget { transport.loop.post { core.value.deliveriesRelieved() } }
+        transport.loop.start()
+        let budget = budget
+        transport.loop.post { core.value.start(budget) }
+    }
+
+    // MARK: rooms
+
+    func join(_ name: String, after id: String?) -> Room {
+        let key = ByteString(name)
+        let (room, isNew) = state.withLock { state in
+            if let room = state.rooms[key] { return (room, false) }
+            let room = Room(name: name, inbox: RoomInbox(name: key, reader: reader, budget: budget), core: self)
+            if !state.isOver { state.rooms[key] = room }
+            return (room, true)
+        }
+        guard isNew else { return room }
+        let (core, inbox) = (core, room.inbox)
+        let start = id.flatMap(RoomPosition.init(id:)).map(RoomStart.resume) ?? .now
+        transport.loop.post { core.value.join(inbox, start) }
+        return room
+    }
+
+    func room(_ name: ByteString) -> Room? {
+        state.withLock { $0.rooms[name] }
+    }
+
+    func leave(_ room: Room) {
+        let isIn = state.withLock { state in
+            guard state.rooms[room.inbox.name] === room else { return false }
+            state.rooms[room.inbox.name] = nil
+            return true
+        }
+        guard isIn else { return }
+        let (core, inbox) = (core, room.inbox)
+        inbox.left()
+        transport.loop.post { core.value.leave(inbox) }
+    }
+
+    // MARK: requests
+
+    func history(of room: Room, before id: String?, limit: Int) async throws(RoomError) -> HistoryPage {
+        var request = HistoryRequest()
+        request.channel = room.inbox.name
+        // One more than is wanted, to see whether there are older ones.
+        request.limit = Int32(limit + 1)
+        request.reverse = true
+        if let id {
+            guard let position = RoomPosition(id: id) else {
+                throw RoomError(.badRequest, "\(id) is not the id of an event")
+            }
+            guard position.offset > 1 else { return HistoryPage(events: [], more: false) }
+            request.since = StreamPosition(offset: position.offset, epoch: position.epoch)
+        }
+        let answer: ReplyBody
+        do throws(RoomError) {
+            answer = try await ask(.history(request), in: room)
+        } catch {
+            // The stream is another one now: what was before that event is gone.
+            if error.protocolCode == 112 { return HistoryPage(events: [], more: false) }
+            throw error
+        }
+        guard case .history(let page) = answer else {
+            throw RoomError(.unavailable, "the server answered something else")
+        }
+        let now = SystemClock.wallMilliseconds
+        var events: [RoomEvent] = []
+        for publication in page.publications.prefix(limit).reversed() {
+            let position = RoomPosition(epoch: page.epoch, offset: publication.offset)
+            // What cannot be opened is told where it came as an event; a page leaves it out.
+            guard let event = try? reader.read(publication, position, true, now, room.inbox.name) else { continue }
+            events.append(event)
+        }
+        return HistoryPage(events: events, more: page.publications.count > limit)
+    }
+
+    func publish(_ event: String, _ data: JSONValue, in room: Room) async throws(RoomError) {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key(literal: "event")
+            writer.string(event)
+            writer.key(literal: "data")
+            writer.raw(data.json)
+        }
+        _ = try await ask(.publish(channel: room.inbox.name, data: writer.bytes), in: room)
+    }
+
+    private func ask(_ request: Request, in room: Room) async throws(RoomError) -> ReplyBody {
+        let number = state.withLock { state in
+            state.lastRequest += 1
+            return state.lastRequest
+        }
+        let (core, inbox, loop) = (core, room.inbox, transport.loop)
+        let answer = await withCheckedContinuation { (continuation: CheckedContinuation<ReplyBody?, Never>) in
+            loop.post { core.value.ask(request, inbox, number) { continuation.resume(returning: $0) } }
+        }
+        switch answer {
+        case nil: throw RoomError(.unavailable, "the link to the server was lost before its answer")
+        case .error(let error): throw RoomError(protocolCode: error.code, reason: error.message)
+        case .some(let answer): return answer
+        }
+    }
+
+    // MARK: end
+
+    func close() async {
+        let rooms = endRooms()
+        for room in rooms { room.inbox.left() }
+        let (core, loop) = (core, transport.loop)
+        await withCheckedContinuation { continuation in
+            loop.post { core.value.stop { continuation.resume() } }
+        }
+        loop.stop()
+    }
+
+    /// The same for one that nobody waits for.
+    func shutDown() {
+        let rooms = endRooms()
+        for room in rooms { room.inbox.left() }
+        let (core, loop) = (core, transport.loop)
+        loop.post { core.value.stop { loop.stop() } }
+    }
+
+    private func endRooms() -> [Room] {
+        state.withLock { state in
+            defer {
+                state.rooms = [:]
+                state.isOver = true
+            }
+            return Array(state.rooms.values)
+        }
+    }
+}
+
+extension RoomPosition {
+    /// `<epoch>:<offset>`, as `EventMeta.id` has it.
+    init?(id: String) {
+        let bytes = ByteString(id).bytes
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")), colon > 0,
+            let offset = UInt64(String(decoding: bytes[(colon + 1)...], as: UTF8.self))
+        else { return nil }
+        self.init(epoch: ByteString(Array(bytes[..<colon])), offset: offset)
+    }
+}

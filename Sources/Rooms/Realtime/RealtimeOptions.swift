@@ -1,0 +1,37 @@
+/// How an app reaches its rooms.
+public struct RealtimeOptions: Sendable {
+    /// A token for one room, given beforehand, and the keys of its sealed events.
+    public struct Grant: Sendable {
+        /// The server's token for the room; empty: the room needs none.
+        public var token: String
+        /// 32 bytes each, by key id.
+        public var keys: [String: [UInt8]]
+
+        /// A grant as the app's server gives it.
+        public init(token: String, keys: [String: [UInt8]] = [:]) {
+            self.token = token
+            self.keys = keys
+        }
+    }
+
+    /// The URL of the app's auth route, asked once for all rooms that are joined in the same moment; nil: rooms are
+    /// joined with `grants`, or without a token.
+    public var auth: String?
+    /// The headers of requests to the auth route; asked for before each one.
+    public var headers: @Sendable () async throws -> [String: String] = { [:] }
+    /// The connection token; nil: the auth route gives one, or the client connects without.
+    public var token: String?
+    /// Rooms that need no request, by name.
+    public var grants: [String: Grant] = [:]
+    /// Keys of sealed events in any room, 32 bytes each, by key id.
+    public var keys: [String: [UInt8]] = [:]
+    /// How long an answer of the server may take, in seconds, before the connection is made anew.
+    public var commandTimeout: Double = 5
+    /// How many rooms one connection holds before another one is made.
+    public var roomsPerConnection = 100
+    /// A file of certificates to trust in place of the system's.
+    public var caFile: String?
+
+    /// No auth route, no grants, the defaults for the rest.
+    public init() {}
+}

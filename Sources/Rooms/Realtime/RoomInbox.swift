@@ -1,0 +1,233 @@
+internal import RoomsRuntime
+internal import RoomsWire
+
+/// What the loop knows of a room and what waits for its handlers: filled on the loop, emptied by the room's own task.
+final class RoomInbox: Sendable {
+    struct Status: Sendable {
+        var state = RoomState.joining
+        /// Why it is not joined.
+        var error: RoomError?
+        /// What was last told while it is on its way in.
+        var trouble: RoomError.Code?
+        var members: [String: RoomMember] = [:]
+        var userCount = 0
+        var skipped = 0
+        var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        var lastWaiting: UInt64 = 0
+    }
+
+    let name: ByteString
+    let listeners = RoomListeners()
+    let status = Lock(Status())
+    private let reader: EventReader
+    private let budget: DeliveryBudget
+    private let queue: AsyncStream<Delivery>.Continuation
+
+    private enum Delivery: Sendable {
+        case published(Publication, RoomPosition?, isReplayed: Bool, receivedAt: Int64)
+        case own(RoomEvent)
+
+        var bytes: Int {
+            switch self {
+            case .published(let publication, _, _, _): publication.data.count + 256
+            case .own: 256
+            }
+        }
+    }
+
+    init(name: ByteString, reader: EventReader, budget: DeliveryBudget) {
+        self.name = name
+        self.reader = reader
+        self.budget = budget
+        // The budget bounds what waits in all rooms together: reading stops, and nothing is dropped.
+        let (stream, queue) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .unbounded)
+        self.queue = queue
+        let run: @concurrent @Sendable () async -> Void = { [listeners, budget, reader, name] in
+            for await delivery in stream {
+                await Self.handOn(delivery, name, listeners, reader)
+                budget.release(delivery.bytes)
+            }
+        }
+        // Handlers are an app's own code, called one after another: each room has a task for it, which ends with the queue.
+        _ = Task(operation: run)
+    }
+
+    deinit { queue.finish() }
+
+    // MARK: from the loop
+
+    func published(_ publication: Publication, _ position: RoomPosition?, isReplayed: Bool) {
+        let now = SystemClock.wallMilliseconds
+        put(.published(publication, position, isReplayed: isReplayed, receivedAt: now))
+    }
+
+    /// An event of the room itself.
+    func own(_ event: String, _ data: JSONValue) {
+        let meta = EventMeta(from: nil, id: "", at: SystemClock.wallMilliseconds, replayed: false)
+        put(.own(RoomEvent(event: event, data: data, meta: meta, bytes: [])))
+    }
+
+    func joined() {
+        let waiting = status.withLock { status in
+            status.state = .joined
+            status.error = nil
+            status.trouble = nil
+            return Self.takeWaiting(&status)
+        }
+        own("joined", JSONValue([]))
+        for waiter in waiting { waiter.resume() }
+    }
+
+    /// The link was lost, or a refusal is over: it is on its way in again.
+    func joining() {
+        status.withLock { status in
+            if status.state == .joined { status.state = .joining }
+        }
+    }
+
+    func failed(_ error: RoomError) {
+        let waiting = status.withLock { status in
+            status.state = .failed
+            status.error = error
+            return Self.takeWaiting(&status)
+        }
+        if error.code == .kicked {
+            own("kicked", ["code": JSONValue(error.code.rawValue), "message": JSONValue(error.message)])
+        } else {
+            report(error)
+        }
+        for waiter in waiting { waiter.resume(throwing: error) }
+    }
+
+    /// Tells the app of an error that leaves the room's state as it is.
+    func report(_ error: RoomError, _ details: [(String, JSONValue)] = []) {
+        let members = [("code", JSONValue(error.code.rawValue)), ("message", JSONValue(error.message))] + details
+        own("error", JSONValue(JSONObject(members.map { (key: $0.0, value: $0.1) })))
+    }
+
+    /// Tells the app, once until it is joined, why it is not yet.
+    func reportTrouble(_ error: RoomError) {
+        let isNew = status.withLock { status in
+            guard status.state == .joining, status.trouble != error.code else { return false }
+            status.trouble = error.code
+            return true
+        }
+        if isNew { report(error) }
+    }
+
+    func left() {
+        let waiting = status.withLock { status in
+            status.state = .left
+            status.members = [:]
+            status.userCount = 0
+            return Self.takeWaiting(&status)
+        }
+        for waiter in waiting { waiter.resume(throwing: RoomError(.left, "the room was left")) }
+        listeners.end()
+        queue.finish()
+    }
+
+    private func put(_ delivery: Delivery) {
+        budget.take(delivery.bytes)
+        if case .terminated = queue.yield(delivery) { budget.release(delivery.bytes) }
+    }
+
+    private static func takeWaiting(_ status: inout Status) -> [CheckedContinuation<Void, any Error>] {
+        defer { status.waiting = [:] }
+        return Array(status.waiting.values)
+    }
+
+    // MARK: from anywhere
+
+    func reportSlowConsumer(of event: String) {
+        report(RoomError(.slowConsumer, "a sequence of \(event) is not read, its oldest events are dropped"))
+    }
+
+    func waitUntilJoined() async throws {
+        let number = status.withLock { status in
+            status.lastWaiting += 1
+            return status.lastWaiting
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let outcome: Result<Void, any Error>? = status.withLock { status in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    switch status.state {
+                    case .joined: return .success(())
+                    case .failed: return .failure(status.error ?? RoomError(.unavailable, ""))
+                    case .left: return .failure(RoomError(.left, "the room was left"))
+                    case .joining:
+                        status.waiting[number] = continuation
+                        return nil
+                    }
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let waiter = status.withLock { $0.waiting.removeValue(forKey: number) }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    // MARK: the room's task
+
+    private static let ownNames: Set<ByteString> = ["joined", "join", "leave", "count", "error", "kicked"]
+
+    private static func handOn(
+        _ delivery: Delivery,
+        _ room: ByteString,
+        _ listeners: RoomListeners,
+        _ reader: EventReader
+    ) async {
+        switch delivery {
+        case .own(let event):
+            for call in listeners.calls(for: ByteString(event.event), isPublished: false) { await call(event) }
+        case .published(let publication, let position, let isReplayed, let receivedAt):
+            do throws(RoomError) {
+                let event = try reader.read(publication, position, isReplayed, receivedAt, room)
+                let name = ByteString(event.event)
+                // Nobody but the client itself sends the room's own events.
+                let heard = ownNames.contains(name) ? "message" : name
+                for call in listeners.calls(for: heard, isPublished: true) { await call(event) }
+            } catch {
+                let meta = EventMeta(from: nil, id: "", at: receivedAt, replayed: false)
+                let data: JSONValue = ["code": JSONValue(error.code.rawValue), "message": JSONValue(error.message)]
+                let event = RoomEvent(event: "error", data: data, meta: meta, bytes: [])
+                for call in listeners.calls(for: "error", isPublished: false) { await call(event) }
+            }
+        }
+    }
+}
+
+/// How many bytes of events wait for handlers, in all rooms of a client: beyond the limit nothing more is read.
+final class DeliveryBudget: Sendable {
+    private static let most = 16 << 20
+    private let state = Lock((bytes: 0, isFull: false))
+    private let whenRelieved: @Sendable () -> Void
+
+    init(whenRelieved: @escaping @Sendable () -> Void) {
+        self.whenRelieved = whenRelieved
+    }
+
+    func take(_ bytes: Int) {
+        state.withLock { $0.bytes += bytes }
+    }
+
+    /// False beyond the limit; `whenRelieved` is called when half of it is free again.
+    func admits() -> Bool {
+        state.withLock { state in
+            if state.bytes > Self.most { state.isFull = true }
+            return !state.isFull
+        }
+    }
+
+    func release(_ bytes: Int) {
+        let isRelieved = state.withLock { state in
+            state.bytes -= bytes
+            guard state.isFull, state.bytes < Self.most / 2 else { return false }
+            state.isFull = false
+            return true
+        }
+        if isRelieved { whenRelieved() }
+    }
+}
