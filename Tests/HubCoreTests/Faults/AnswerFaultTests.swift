@@ -16,7 +16,7 @@ import Testing
         return error
     }
 
-    @Test("the next subscribes fail with a code", arguments: [WireFormat.protobuf, .json])
+    @Test("S39: the next subscribes fail with a code", arguments: [WireFormat.protobuf, .json])
     func subscribes(format: WireFormat) throws {
         let hub = try FaultyHub()
         let client = try hub.client(format: format)
@@ -28,7 +28,7 @@ import Testing
         _ = try client.join("order:1")
     }
 
-    @Test("only in some rooms, with what the usual error is not")
+    @Test("S39: only in some rooms, with what the usual error is not")
     func somewhere() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -44,7 +44,7 @@ import Testing
         #expect(self.error(try client.subscribe("order:2"))?.isTemporary == true)
     }
 
-    @Test("a code of a close ends the connection, as a broker that is down does")
+    @Test("S39: a code of a close ends the connection, as a broker that is down does")
     func closes() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -55,7 +55,7 @@ import Testing
         _ = try hub.client().join("order:1")
     }
 
-    @Test("the next connects fail: an error, then silence, or a close")
+    @Test("S39: the next connects fail: an error, then silence, or a close")
     func connects() throws {
         let hub = try FaultyHub { $0.session.staleDelay = .milliseconds(50) }
         try hub.fault("fail_connects", #"{"code":109}"#)
@@ -70,7 +70,7 @@ import Testing
         _ = try hub.client()
     }
 
-    @Test("the next upgrades are refused with a status, everywhere or on one listener")
+    @Test("S39: the next upgrades are refused with a status, everywhere or on one listener")
     func upgrades() throws {
         let hub = try FaultyHub(listeners: 2)
         func status(_ listener: Int) throws -> Int {

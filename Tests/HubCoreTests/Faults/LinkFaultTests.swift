@@ -7,7 +7,7 @@ import Testing
 /// S38 and S40: what can go wrong with a connection, as its client sees it.
 @Suite struct LinkFaultTests {
     @Test(
-        "a connection is closed with any code that a close frame may carry",
+        "S38: a connection is closed with any code that a close frame may carry",
         arguments: [
             (1_000, ""), (1_012, "service restart"), (3_004, "internal server error"), (3_503, ""), (4_999, "x"),
         ]
@@ -23,7 +23,7 @@ import Testing
         try client.wire.readToEnd()
     }
 
-    @Test("a connection is cut without a word: an end, or a reset")
+    @Test("S38: a connection is cut without a word: an end, or a reset")
     func cut() throws {
         let hub = try FaultyHub()
         let (ended, reset) = (try hub.client(), try hub.client())
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "silence: no answer, no push, no ping, and no end, until it is over",
+        "S38: silence: no answer, no push, no ping, and no end, until it is over",
         arguments: [WireFormat.protobuf, .json]
     )
     func silence(format: WireFormat) throws {
@@ -80,7 +80,7 @@ import Testing
         #expect(replies.count { $0 == .ping } < 8)
     }
 
-    @Test("a delayed link says everything later and in order", arguments: [WireFormat.protobuf, .json])
+    @Test("S38: a delayed link says everything later and in order", arguments: [WireFormat.protobuf, .json])
     func delay(format: WireFormat) throws {
         let hub = try FaultyHub()
         let client = try hub.client(format: format)
@@ -98,7 +98,7 @@ import Testing
         #expect(try client.wire.next().id == id)
     }
 
-    @Test("a close waits for what a delayed link has not said yet")
+    @Test("S38: a close waits for what a delayed link has not said yet")
     func delayedClose() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -110,7 +110,7 @@ import Testing
         #expect(end.code == 3_503 && end.replies.count == 1)
     }
 
-    @Test("paused writing ends with 3008, others are not held up")
+    @Test("S40: paused writing ends with 3008, others are not held up")
     func pausedWriting() throws {
         let hub = try FaultyHub()
         let (slow, quick) = (try hub.client(), try hub.client())
@@ -125,7 +125,7 @@ import Testing
         #expect(end.code == 3_008 && end.reason == "slow" && end.replies.isEmpty)
     }
 
-    @Test("what was said during a pause comes when it is over")
+    @Test("S40: what was said during a pause comes when it is over")
     func resumedWriting() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -138,7 +138,7 @@ import Testing
         #expect(try (0..<3).map { _ in try client.nextOffset() } == [1, 2, 3])
     }
 
-    @Test("paused reading: pongs are not heard, 3012")
+    @Test("S40: paused reading: pongs are not heard, 3012")
     func pausedReading() throws {
         let hub = try FaultyHub {
             $0.session.pingInterval = .milliseconds(200)
@@ -151,7 +151,7 @@ import Testing
         #expect(try client.wire.readToClose().code == 3_012)
     }
 
-    @Test("what was sent during a pause is answered when it is over")
+    @Test("S40: what was sent during a pause is answered when it is over")
     func resumedReading() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -162,7 +162,7 @@ import Testing
         #expect(try client.wire.next().id == id)
     }
 
-    @Test("a throttled link carries so many bytes a second and loses none")
+    @Test("S40: a throttled link carries so many bytes a second and loses none")
     func throttle() throws {
         let hub = try FaultyHub()
         let client = try hub.client()

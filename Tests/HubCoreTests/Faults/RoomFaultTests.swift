@@ -7,7 +7,7 @@ import Testing
 /// S37: what can go wrong with the stream of a room, as clients see it.
 @Suite struct RoomFaultTests {
     @Test(
-        "a new epoch: 2500 in place of the next publication, as seen on the real server",
+        "S37: a new epoch: 2500 in place of the next publication, as seen on the real server",
         arguments: [WireFormat.protobuf, .json]
     )
     func newEpoch(format: WireFormat) throws {
@@ -44,7 +44,7 @@ import Testing
         #expect(try client.nextOffset() == 1)
     }
 
-    @Test("a new epoch that is noticed at once, or by nobody")
+    @Test("S37: a new epoch that is noticed at once, or by nobody")
     func notices() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -71,7 +71,7 @@ import Testing
         #expect(end.code == 3_010 && end.reason == "insufficient state")
     }
 
-    @Test("dropped history: the position stands, what was missed is gone")
+    @Test("S37: dropped history: the position stands, what was missed is gone")
     func dropHistory() throws {
         let hub = try FaultyHub()
         for _ in 0..<5 { try hub.publish("order:1") }
@@ -85,7 +85,7 @@ import Testing
         #expect(try client.nextOffset() == 6 && other.nextOffset() == 6)
     }
 
-    @Test("a live hole: the offsets between are nowhere")
+    @Test("S37: a live hole: the offsets between are nowhere")
     func skipOffset() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -111,7 +111,7 @@ import Testing
         #expect(try client.nextOffset() > 1 << 62)
     }
 
-    @Test("lost pushes leave a live hole that recovery fills")
+    @Test("S37: lost pushes leave a live hole that recovery fills")
     func losePush() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
@@ -137,7 +137,7 @@ import Testing
         #expect(result.recovered && result.publications.count == (notice == "now" ? 1 : 2))
     }
 
-    @Test("pushes that come twice", arguments: [WireFormat.protobuf, .json])
+    @Test("S37: pushes that come twice", arguments: [WireFormat.protobuf, .json])
     func duplicatePush(format: WireFormat) throws {
         let hub = try FaultyHub()
         let client = try hub.client(format: format)
@@ -152,7 +152,7 @@ import Testing
         #expect(try client.wire.next(2).map { $0.pushed?.data.array } == [[0x37], [0x37]])
     }
 
-    @Test("a stream that went back: its members are told, and their position is ahead of it")
+    @Test("S37: a stream that went back: its members are told, and their position is ahead of it")
     func goBack() throws {
         let hub = try FaultyHub()
         let client = try hub.client()
