@@ -44,6 +44,7 @@ static inline int shim_thread_start(
     return result;
 }
 static inline int shim_thread_join(uintptr_t thread) { return pthread_join((pthread_t)thread, (void **)0); }
+static inline int shim_thread_detach(uintptr_t thread) { return pthread_detach((pthread_t)thread); }
 static inline uintptr_t shim_thread_self(void) { return (uintptr_t)pthread_self(); }
 /* Variadic. */
 static inline int shim_set_dumpable(int value) { return prctl(PR_SET_DUMPABLE, value, 0, 0, 0); }

@@ -127,6 +127,17 @@ package final class EventLoop: Sendable {
         _ = shim_thread_join(thread)
     }
 
+    /// In place of `join`, where nobody waits: the thread ends by itself after `stop`.
+    ///
+    /// May be called on the loop.
+    package func detach() {
+        let thread = shared.withLock { shared in
+            defer { shared.thread = 0 }
+            return shared.thread
+        }
+        if thread != 0 { _ = shim_thread_detach(thread) }
+    }
+
     package var isOnLoop: Bool {
         // Safety: an address to compare with, never followed.
         Self.current == UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())

@@ -54,6 +54,9 @@ final class ConnectionDriver {
         run { $0.intakeResumed(&$1) }
     }
 
+    /// Between two attempts.
+    var isWaiting: Bool { machine.isWaiting }
+
     func add(_ specification: RoomSpecification) -> Int {
         run { $0.add(specification, &$1) }
     }

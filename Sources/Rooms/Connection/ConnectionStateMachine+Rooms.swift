@@ -53,6 +53,11 @@ extension ConnectionStateMachine {
         }
     }
 
+    var isWaiting: Bool {
+        if case .waiting = state { return true }
+        return false
+    }
+
     // MARK: tokens
 
     /// Some that were being fetched are there, or will not come.

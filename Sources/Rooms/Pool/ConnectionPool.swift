@@ -139,9 +139,10 @@ package final class ConnectionPool {
         return number
     }
 
-    /// The first connection stays, so that joining and leaving one room does not dial each time.
+    /// The first connection stays, so that joining and leaving one room does not dial each time; but not one that is
+    /// between two attempts, since the next room is to be tried at once.
     private func retireEmpty() {
-        for (number, member) in members where member.count == 0 && number > 0 {
+        for (number, member) in members where member.count == 0 && (number > 0 || member.driver.isWaiting) {
             members[number] = nil
             member.driver.stop {}
         }

@@ -34,13 +34,14 @@ final class RealtimeHandle: Sendable {
 
     func join(_ name: String, after id: String?) -> Room {
         let key = ByteString(name)
-        let (room, isNew) = state.withLock { state in
-            if let room = state.rooms[key] { return (room, false) }
+        let (room, isNew, isOver) = state.withLock { state in
+            if let room = state.rooms[key] { return (room, false, false) }
             let room = Room(name: name, inbox: RoomInbox(name: key, reader: reader, budget: budget), core: self)
             if !state.isOver { state.rooms[key] = room }
-            return (room, true)
+            return (room, true, state.isOver)
         }
         guard isNew else { return room }
+        if isOver { room.inbox.left() }
         let (core, inbox) = (core, room.inbox)
         let start = id.flatMap(RoomPosition.init(id:)).map(RoomStart.resume) ?? .now
         transport.loop.post { core.value.join(inbox, start) }
@@ -137,6 +138,7 @@ final class RealtimeHandle: Sendable {
             loop.post { core.value.stop { continuation.resume() } }
         }
         loop.stop()
+        loop.detach()
     }
 
     /// The same for one that nobody waits for.
@@ -145,6 +147,7 @@ final class RealtimeHandle: Sendable {
         for room in rooms { room.inbox.left() }
         let (core, loop) = (core, transport.loop)
         loop.post { core.value.stop { loop.stop() } }
+        loop.detach()
     }
 
     private func endRooms() -> [Room] {

@@ -166,7 +166,11 @@ import Rooms
         #expect(room.state == .failed)
         let error = await #expect(throws: RoomError.self) { try await room.ready() }
         #expect(error?.code == .kicked)
+        // The app may try again, and need not wait for that.
+        room.leave()
+        try await rt.join("order:1").ready()
         await rt.close()
+        #expect(rt.join("order:1").state == .left)
     }
 
     @Test("a sequence that nobody reads drops its oldest events and says so once; the others lose nothing")
