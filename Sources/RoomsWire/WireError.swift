@@ -48,6 +48,11 @@ extension WireError: CustomStringConvertible {
             case .notJSON: "a line that is not JSON"
             case .wrongType: "a known field with a value that it cannot have"
             }
-        return "\(what) at byte \(offset) of the frame; whole messages in the connection's form would be right"
+        let right =
+            switch code {
+            case .emptyLine, .notJSON, .wrongType: "lines with a JSON object each"
+            default: "a protobuf frame of length-prefixed messages"
+            }
+        return "\(what) at byte \(offset) of the frame; \(right) would be right"
     }
 }
