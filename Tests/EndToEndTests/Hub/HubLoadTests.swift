@@ -24,7 +24,8 @@ extension EndToEnd {
             }
             try await clients.wait("everybody in all their rooms") { $0.joined == 12 }
             // One loop for all sockets, no thread for any.
-            #expect(hub.threadCount == threads && threads <= 3, "\(threads), then \(hub.threadCount)")
+            let most = Sanitizer.isLoaded ? 4 : 3
+            #expect(hub.threadCount == threads && threads <= most, "\(threads), then \(hub.threadCount)")
             #expect(try await hub.clientCount() == 1_000)
             let stats = try await hub.api("presence_stats", #"{"channel":"all"}"#)
             #expect(stats.contains(#""num_clients":1000"#), "\(stats)")
@@ -34,7 +35,7 @@ extension EndToEnd {
             try await clients.wait("20 publications at each") { $0.publications == 20 }
             let wrong = clients.all.filter { $0.mistakes > 0 || $0.close != nil || $0.offsets["all"] != 10 }
             #expect(wrong.isEmpty, "\(wrong.count) of them: \(wrong.first.map { "\($0)" } ?? "")")
-            #expect(hub.memory < 150, "\(hub.memory) MB")
+            if !Sanitizer.isLoaded { #expect(hub.memory < 150, "\(hub.memory) MB") }
             clients.close()
             try await eventually("the end of all connections") { try await hub.clientCount() == 0 }
         }
@@ -58,7 +59,7 @@ extension EndToEnd {
             }
             #expect(published < 1_000, "nobody was slow")
             // For each what may wait, and as much again where it is copied to the socket.
-            #expect(most - before < 20 * 3, "\(before) MB before, \(most) MB at most")
+            if !Sanitizer.isLoaded { #expect(most - before < 20 * 3, "\(before) MB before, \(most) MB at most") }
             slow.resumeReading()
             try await slow.wait("the end of the slow ones") { $0.close != nil || $0.hasEnded }
             #expect(slow.all.allSatisfy { $0.close == 3_008 && $0.mistakes == 0 && $0.publications < published })
@@ -67,6 +68,7 @@ extension EndToEnd {
             let wanted = published + 1
             try await quick.wait("one more") { $0.publications == wanted }
             slow.close()
+            guard !Sanitizer.isLoaded else { return }
             try await eventually("the memory of the slow ones") { hub.memory < before + 12 }
         }
 
@@ -80,7 +82,8 @@ extension EndToEnd {
             #expect(clients.all.allSatisfy { $0.close == nil && $0.mistakes == 0 }, "\(clients.all)")
         }
 
-        @Test func `memory is what the history may hold, and comes back when its time is over`() async throws {
+        @Test(.enabled(if: !Sanitizer.isLoaded, "an instrumented heap is not the hub's own"))
+        func `memory is what the history may hold, and comes back when its time is over`() async throws {
             let hub = try await HubRun(
                 """
                 {"rooms": [{"pattern": "long:{id}", "history": 10}, {"pattern": "brief:{id}", "history": 10, "keep": "1s"}]}
