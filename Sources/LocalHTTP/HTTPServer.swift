@@ -6,7 +6,7 @@ package struct HTTPServerSettings: Sendable {
     package var bodyLimit = 64 << 20
     package var connectionLimit: UInt32 = 20_000
     /// Seconds after which a connection that says nothing is closed; upgraded ones are not.
-    package var idleTimeout: UInt32 = 120
+    package var idleTimeout: UInt32 = 30
 
     package init() {}
 }
@@ -86,6 +86,13 @@ package final class HTTPServer {
 
     package var isStopped: Bool { daemon == nil }
 
+    /// Takes newcomers again where descriptors had run out: the library forgets its listening socket then, and looks at it
+    /// again only when it runs.
+    package func wake() {
+        loop.preconditionOnLoop()
+        drive(least: 2)
+    }
+
     /// Connections that hold a descriptor, upgraded ones too.
     package var connectionCount: Int {
         loop.preconditionOnLoop()
@@ -93,17 +100,19 @@ package final class HTTPServer {
     }
 
     /// Lets the library work until it has nothing left to do now, and comes back when its next time-out is due.
-    private func drive() {
+    ///
+    /// The first run may find what only the next one acts on.
+    private func drive(least: Int = 1) {
         guard !isDriving, let daemon else { return }
         isDriving = true
         defer { isDriving = false }
         var wait: UInt64 = 0
         var hasTimeout = false
-        for _ in 0..<16 {
+        for run in 1...16 {
             guard self.daemon == daemon else { return }
             MHD_run(daemon)
             hasTimeout = MHD_get_timeout(daemon, &wait) == .YES
-            if !hasTimeout || wait > 0 { break }
+            if run >= least, !hasTimeout || wait > 0 { break }
         }
         guard hasTimeout else { return }
         let deadline = SystemClock.now + .milliseconds(Int64(clamping: wait))
@@ -136,7 +145,7 @@ package final class HTTPServer {
         isCleanupDue = true
         loop.schedule(at: loop.now) { [weak self] in
             self?.isCleanupDue = false
-            self?.drive()
+            self?.drive(least: 2)
         }
     }
 }

@@ -24,7 +24,7 @@ import Testing
 
     @Test("a long name of many possible splits is decided at once", .timeLimit(.minutes(1)))
     func manySplits() throws {
-        let pattern = try RoomPattern(ByteString(String(repeating: "{x}", count: 60) + "!"))
+        let pattern = try RoomPattern(ByteString(String(repeating: "{x}", count: 16) + "!"))
         #expect(!pattern.matches(ByteString(String(repeating: "a", count: 255))))
     }
 
@@ -62,5 +62,26 @@ import Testing
             }
             #expect(found == [3, 2, 1, 0])
         }
+    }
+
+    @Test("patterns that nobody could tell apart in time are refused: too long, or of too many labels")
+    func bounded() {
+        #expect(throws: PatternError.self) { try RoomPattern(ByteString([UInt8](repeating: 0x61, count: 256))) }
+        #expect(throws: PatternError.self) { try RoomPattern(ByteString(String(repeating: "{a}", count: 17))) }
+        let most = try? RoomPattern(ByteString(String(repeating: "{a}:", count: 16)))
+        #expect(most?.overlaps("{a}:{b*}") == true && most?.overlaps("x{b*}") == true)
+    }
+
+    @Test(
+        "two patterns overlap when some name fits both, whatever they begin with",
+        arguments: [
+            ("order:{id}", "order:1", true), ("order:{id}", "orders:{id}", false), ("a{x}", "{x}b", true),
+            ("a", "a", true), ("a", "b", false), ("{x*}", "a:b", true), ("a:{x}", "a:{x}:{y}", false),
+            ("a{x}c", "ab{x*}", true), ("ab{x}", "a{x}", true), ("abc", "ab{x}", true), ("ab", "ab{x}", false),
+        ] as [(ByteString, ByteString, Bool)]
+    )
+    func overlap(_ left: ByteString, _ right: ByteString, _ expected: Bool) throws {
+        let (left, right) = (try RoomPattern(left), try RoomPattern(right))
+        #expect(left.overlaps(right) == expected && right.overlaps(left) == expected)
     }
 }

@@ -3,6 +3,9 @@ internal import RoomsWire
 
 /// The rules of rooms, in a configuration as in what an app declares.
 extension ConfigurationReader {
+    /// Each is compared with each.
+    private static let mostRules = 1_000
+
     static let roomKeys: Set<ByteString> = [
         "pattern", "history", "keep", "public", "recovery", "position", "presence", "join_leave", "max_members",
         "members_may", "anonymous",
@@ -10,6 +13,15 @@ extension ConfigurationReader {
 
     mutating func rooms(_ node: JSONNode, _ path: String) -> [RoomRule] {
         var rules: [(rule: RoomRule, node: JSONNode, path: String)] = []
+        guard (node.elements?.count ?? 0) <= Self.mostRules else {
+            add(
+                node,
+                path,
+                "has more than \(Self.mostRules) rules",
+                "one with a label such as {id} stands for many rooms"
+            )
+            return []
+        }
         for (index, element) in elements(node, path).enumerated() {
             let path = "\(path)[\(index)]"
             if let rule = room(element, path) { rules.append((rule, element, path)) }

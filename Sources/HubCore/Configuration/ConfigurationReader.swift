@@ -71,7 +71,13 @@ struct ConfigurationReader {
 
     private mutating func addresses(_ node: JSONNode, _ path: String) -> [ListenAddress] {
         let nodes = node.string == nil ? elements(node, path) : [node]
+        if nodes.isEmpty, node.elements != nil { add(node, path, "names no address", "write \"127.0.0.1:8000\"") }
+        var seen: Set<ByteString> = []
         return nodes.enumerated().compactMap { index, element in
+            if let text = element.string, text.bytes.suffix(2) != Array(":0".utf8)[...], !seen.insert(text).inserted {
+                add(element, "\(path)[\(index)]", "stands here twice", "take one away")
+                return nil
+            }
             guard let address = element.string.flatMap({ ListenAddress($0) }) else {
                 let remedy = "write \"127.0.0.1:8000\" or \"[::1]:8000\""
                 add(element, "\(path)[\(index)]", "is no address and port", remedy)

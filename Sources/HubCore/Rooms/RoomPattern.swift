@@ -31,10 +31,15 @@ package struct RoomPattern: Equatable, Sendable, CustomStringConvertible {
         var repeats: Bool
     }
 
+    private static let longest = 255
+    private static let mostLabels = 16
+
     package let text: ByteString
     /// How many bytes stand for themselves: of two patterns that fit, the one with more wins.
     package let literalCount: Int
     private let steps: [Step]
+    /// What every name that fits begins with.
+    private let literalPrefix: ArraySlice<UInt8>
 
     package var description: String { text.description }
 
@@ -44,6 +49,12 @@ package struct RoomPattern: Equatable, Sendable, CustomStringConvertible {
     /// With a `user`, `{user}` stands for that name alone.
     package init(_ text: ByteString, user: ByteString? = nil) throws(PatternError) {
         guard !text.isEmpty else { throw PatternError("the pattern is empty", "name a room, or write {x*} for all") }
+        guard text.count <= Self.longest else {
+            throw PatternError("the pattern is longer than a room's name, which has at most 255 bytes", "shorten it")
+        }
+        guard text.bytes.count(where: { $0 == UInt8(ascii: "{") }) <= Self.mostLabels else {
+            throw PatternError("the pattern has more than 16 labels", "let a last {rest*} stand for the rest of a name")
+        }
         var steps: [Step] = []
         var rest = text.bytes[...]
         while let byte = rest.popFirst() {
@@ -81,6 +92,7 @@ package struct RoomPattern: Equatable, Sendable, CustomStringConvertible {
         }
         self.text = text
         self.steps = steps
+        literalPrefix = text.bytes.prefix { $0 != UInt8(ascii: "{") }
         literalCount = steps.count { if case .byte = $0.kind { true } else { false } }
     }
 
@@ -100,18 +112,22 @@ package struct RoomPattern: Equatable, Sendable, CustomStringConvertible {
 
     /// True when some name fits both.
     package func overlaps(_ other: RoomPattern) -> Bool {
-        var seen: Set<[Int]> = []
-        var open = [[0, 0]]
-        while let pair = open.popLast() {
-            guard seen.insert(pair).inserted else { continue }
-            let (mine, theirs) = (pair[0], pair[1])
+        // Most patterns begin with bytes of their own.
+        guard zip(literalPrefix, other.literalPrefix).allSatisfy({ $0 == $1 }) else { return false }
+        let width = other.steps.count + 1
+        var seen = [Bool](repeating: false, count: (steps.count + 1) * width)
+        var open = [0]
+        while let place = open.popLast() {
+            guard !seen[place] else { continue }
+            seen[place] = true
+            let (mine, theirs) = (place / width, place % width)
             if mine == steps.count, theirs == other.steps.count { return true }
             let left = mine < steps.count ? steps[mine] : nil
             let right = theirs < other.steps.count ? other.steps[theirs] : nil
-            if let left, left.repeats { open.append([mine + 1, theirs]) }
-            if let right, right.repeats { open.append([mine, theirs + 1]) }
+            if let left, left.repeats { open.append(place + width) }
+            if let right, right.repeats { open.append(place + 1) }
             if let left, let right, left.kind.meets(right.kind) {
-                open.append([left.repeats ? mine : mine + 1, right.repeats ? theirs : theirs + 1])
+                open.append(place + (left.repeats ? 0 : width) + (right.repeats ? 0 : 1))
             }
         }
         return false

@@ -52,7 +52,10 @@ final class HubListener {
     }
 
     /// Ends the servers that nobody is connected to any more.
+    ///
+    /// Called every now and then.
     func sweep() {
+        server?.wake()
         for server in leaving where server.connectionCount == 0 { server.stop() }
         leaving.removeAll { $0.isStopped }
     }

@@ -24,6 +24,46 @@ extension EndToEnd {
             #expect(clients.all.allSatisfy { $0.close == 3_001 && $0.mistakes == 0 })
         }
 
+        @Test func `it takes newcomers again once descriptors that had run out are free`() async throws {
+            let port = try HeldPort()
+            let child = try ChildProcess(
+                "/bin/sh",
+                ["-c", #"ulimit -n 64; exec "$0" --listen 127.0.0.1:\#(port.number)"#, Programs.hub],
+                environment: Programs.quiet
+            )
+            try await TestHTTP.waitForAnswer(port: port.number, child)
+            for round in 0..<3 {
+                let sockets = (0..<120).map { _ in Self.connect(to: port.number) }
+                // More than it may open: some wait to be accepted.
+                try await eventually("all its descriptors in use, round \(round)") {
+                    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.pid)/fd").count >= 62
+                }
+                for socket in sockets { Self.reset(socket) }
+                try await TestHTTP.waitForAnswer(port: port.number, child)
+            }
+            #expect(try await child.stop() == .status(0))
+        }
+
+        private static func connect(to port: UInt16) -> Int32 {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    _ = Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            return descriptor
+        }
+
+        private static func reset(_ descriptor: Int32) {
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            close(descriptor)
+        }
+
         @Test func `it starts with closed standard descriptors`() async throws {
             let port = try HeldPort()
             let child = try ChildProcess(
