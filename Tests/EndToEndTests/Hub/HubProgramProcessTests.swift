@@ -1,5 +1,6 @@
 internal import BridgeTestSupport
 internal import Foundation
+internal import Glibc
 internal import RoomsRuntime
 internal import Testing
 
@@ -44,17 +45,11 @@ extension EndToEnd {
             #expect(try await child.stop() == .status(0))
         }
 
+        /// Whether it is taken or waits to be.
         private static func connect(to port: UInt16) -> Int32 {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-            withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    _ = Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
+            let address = SocketAddress.loopback(port: port)
+            let descriptor = address.makeSocket()
+            _ = address.connect(descriptor)
             return descriptor
         }
 
