@@ -85,7 +85,7 @@ let package = Package(
         // tests
         .target(
             name: "BridgeTestSupport",
-            dependencies: ["RoomsRuntime", "RoomsWire", "CRoomsLinux"],
+            dependencies: ["HubCore", "LocalHTTP", "RoomsWire", "RoomsRuntime", "CRoomsLinux"],
             path: "Tests/Support",
             swiftSettings: settings
         ),

@@ -170,11 +170,3 @@ import Testing
         queue.close()
     }
 }
-
-extension TestHub {
-    /// Asks for a fault, at the address that the configuration left open.
-    fileprivate func fault(_ name: String, _ body: String) async throws {
-        guard let port = faultPort else { throw NotInTime(description: "no faults are taken") }
-        try await ServerAPI(port: port, key: "").call(name, body, under: "/faults")
-    }
-}

@@ -1,12 +1,8 @@
 import BridgeTestSupport
 import Foundation
-import FoundationNetworking
-import HubCore
-import LocalHTTP
 import RoomsRuntime
 import RoomsTransport
 import RoomsWire
-import Testing
 
 @testable import Rooms
 
@@ -101,56 +97,4 @@ final class LiveConnection: Sendable {
             connection.readTally { continuation.resume(returning: $0) }
         }
     }
-}
-
-/// A hub of a test, on a port of its own that it keeps over a restart.
-final class TestHub: Sendable {
-    let port: UInt16
-    private let server: Lock<HubServer>
-    private let configuration: HubConfiguration
-    private let queue = LogQueue(sink: StandardErrorSink(style: .plain))
-
-    init(_ change: (inout HubConfiguration) -> Void = { _ in }) throws {
-        var configuration = HubConfiguration(
-            listen: ["127.0.0.1:0"],
-            apiKey: HubConfiguration.usualAPIKey,
-            tokenSecret: HubConfiguration.usualTokenSecret,
-            rooms: [
-                RoomRule(pattern: "order:{id}", history: 2_000, isPublic: true),
-                RoomRule(pattern: "few:{id}", history: 10, isPublic: true),
-                RoomRule(pattern: "sealed:{id}", history: 2_000, isPublic: true, membersMay: []),
-                RoomRule(pattern: "live:{id}", isPublic: true),
-            ]
-        )
-        change(&configuration)
-        let first = HubServer(configuration, logger: Logger(queue: queue, level: .error))
-        port = try first.start()[0]
-        configuration.listen = [try #require(ListenAddress(ByteString("127.0.0.1:\(port)")))]
-        self.configuration = configuration
-        server = Lock(first)
-    }
-
-    deinit {
-        server.withLock { $0.stop() }
-        queue.close()
-    }
-
-    func stop() {
-        server.withLock { $0.stop() }
-    }
-
-    /// All streams are new afterwards.
-    func restart() throws {
-        let next = HubServer(configuration, logger: Logger(queue: queue, level: .error))
-        try server.withLock { server in
-            server.stop()
-            _ = try next.start()
-            server = next
-        }
-    }
-
-    /// Where faults are asked for, when the configuration says so.
-    var faultPort: UInt16? { server.withLock { $0.faultAddress?.port } }
-
-    var api: ServerAPI { ServerAPI(port: port, key: "roomhub-api-key") }
 }

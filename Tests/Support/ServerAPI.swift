@@ -1,31 +1,35 @@
-import BridgeTestSupport
-import Foundation
-import FoundationNetworking
+internal import Foundation
+internal import FoundationNetworking
 
 /// The server's HTTP API, as a publisher uses it.
-struct ServerAPI: Sendable {
-    let port: UInt16
-    let key: String
+package struct ServerAPI: Sendable {
+    package let port: UInt16
+    package let key: String
+
+    package init(port: UInt16, key: String) {
+        self.port = port
+        self.key = key
+    }
 
     /// Publishes each of `data` (JSON texts) to `room`.
-    func publish(_ room: String, _ data: [String]) async throws {
+    package func publish(_ room: String, _ data: [String]) async throws {
         let commands = data.map { #"{"publish":{"channel":"\#(room)","data":\#($0)}}"# }
         try await call("batch", #"{"commands":[\#(commands.joined(separator: ","))]}"#)
     }
 
-    func publish(_ room: String, numbers: ClosedRange<Int>) async throws {
+    package func publish(_ room: String, numbers: ClosedRange<Int>) async throws {
         try await publish(room, numbers.map { #"{"n":\#($0)}"# })
     }
 
     /// Publishes bytes that need not be JSON.
-    func publish(_ room: String, bytes: [UInt8]) async throws {
+    package func publish(_ room: String, bytes: [UInt8]) async throws {
         let text = Data(bytes).base64EncodedString()
         try await call("publish", #"{"channel":"\#(room)","b64data":"\#(text)"}"#)
     }
 
     /// The body of the answer.
     @discardableResult
-    func call(_ method: String, _ body: String, under path: String = "/api") async throws -> String {
+    package func call(_ method: String, _ body: String, under path: String = "/api") async throws -> String {
         guard let url = URL(string: "http://127.0.0.1:\(port)\(path)/\(method)") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
