@@ -56,6 +56,8 @@ public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
         protocolCode = 0
     }
 
+    static let left = RoomError(.left, "the room was left")
+
     /// Code and message.
     public var description: String { message.isEmpty ? code.rawValue : "\(code.rawValue): \(message)" }
 

@@ -4,7 +4,9 @@ internal import RoomsWire
 /// Makes what apps get of what the server sent: name and data out of the publication, sealed data opened.
 final class EventReader: Sendable {
     private let common: KeyRing
-    /// Rooms with keys of their own.
+    /// Those of rooms with keys by a grant.
+    private let given: [ByteString: KeyRing]
+    /// Those of rooms with keys of their own.
     private let rings: Lock<[ByteString: KeyRing]>
 
     init(_ settings: RealtimeSettings) {
@@ -15,6 +17,7 @@ final class EventReader: Sendable {
             for (kid, key) in keys { ring.give(key, as: kid) }
             rings[room] = ring
         }
+        given = rings
         self.rings = Lock(rings)
     }
 
@@ -24,6 +27,11 @@ final class EventReader: Sendable {
         rings.withLock { rings in
             for (kid, key) in keys { rings[room, default: common].issue(key, as: kid) }
         }
+    }
+
+    /// The room was left: keys that were issued for it come again with its next token.
+    func forget(_ room: ByteString) {
+        rings.withLock { $0[room] = given[room] }
     }
 
     private func open(_ sealed: [UInt8], _ room: ByteString) throws(RoomError) -> [UInt8] {
@@ -42,23 +50,32 @@ final class EventReader: Sendable {
         _ receivedAt: Int64,
         _ room: ByteString
     ) throws(RoomError) -> RoomEvent {
-        let tags = publication.tags
         let bytes = publication.data.array
-        let envelope = bytes.withUnsafeBytes { payload in
+        let envelope = envelope(of: publication, bytes)
+        let data = try data(envelope.content, of: bytes, room)
+        let meta = meta(of: publication, position, isReplayed, envelope.at ?? receivedAt)
+        return RoomEvent(event: envelope.name.string, data: data, meta: meta, bytes: bytes)
+    }
+
+    /// What is known of a publication, also of one that cannot be opened.
+    func meta(of publication: Publication, _ position: RoomPosition?, _ isReplayed: Bool, _ at: Int64) -> EventMeta {
+        EventMeta(
+            from: publication.info.map { $0.user.string },
+            id: position.map { "\($0.epoch.string):\($0.offset)" } ?? "",
+            at: at,
+            replayed: isReplayed
+        )
+    }
+
+    private func envelope(of publication: Publication, _ bytes: [UInt8]) -> EventEnvelope {
+        let tags = publication.tags
+        return bytes.withUnsafeBytes { payload in
             EventEnvelope.read(
                 payload: payload,
                 tagEvent: tags.last { $0.key == "event" }?.value,
                 tagAt: tags.last { $0.key == "at" }?.value
             )
         }
-        let meta = EventMeta(
-            from: publication.info.map { $0.user.string },
-            id: position.map { "\($0.epoch.string):\($0.offset)" } ?? "",
-            at: envelope.at ?? receivedAt,
-            replayed: isReplayed
-        )
-        let data = try data(envelope.content, of: bytes, room)
-        return RoomEvent(event: envelope.name.string, data: data, meta: meta, bytes: bytes)
     }
 
     private func data(

@@ -19,8 +19,9 @@ public final class Realtime: Sendable {
     ///
     /// What is published from then on comes as events. With `after`, the `meta.id` of the last event that was handled
     /// before, also by an earlier process, come first those that were missed since; what the server keeps no more is
-    /// told by the room's `error` of code `gap`. Without effect for a room that is joined already. After `close` the room
-    /// is `left` from the beginning.
+    /// told by the room's `error` of code `gap`. Without effect for a room that is joined already; an empty one stands for
+    /// none, with one that is no id the room is `failed` with `bad_request`. After `close` the room is `left` from the
+    /// beginning.
     @discardableResult
     public func join(_ name: String, after id: String? = nil) -> Room {
         handle.join(name, after: id)

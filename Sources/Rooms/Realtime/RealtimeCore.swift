@@ -7,26 +7,29 @@ final class RealtimeCore: PoolSink {
     private let settings: RealtimeSettings
     private let transport: TransportLoop
     private let reader: EventReader
+    private let logger: Logger
     private var pool: ConnectionPool?
     private var tokens: TokenDesk?
     private var budget: DeliveryBudget?
 
     private var inboxes: [Int: RoomInbox] = [:]
     private var numbers: [ByteString: Int] = [:]
-    private var requests: [UInt64: (ReplyBody?) -> Void] = [:]
+    /// What apps have asked, each in a room, by the request's number.
+    private var requests: [UInt64: (room: Int, done: (ReplyBody?) -> Void)] = [:]
     /// Requests of our own that ask who is in a room: its number by the request's.
     private var presences: [UInt64: Int] = [:]
     private var lastPresence: UInt64 = .max
 
-    init(_ settings: RealtimeSettings, transport: TransportLoop, reader: EventReader) {
+    init(_ settings: RealtimeSettings, transport: TransportLoop, reader: EventReader, logger: Logger) {
         self.settings = settings
         self.transport = transport
         self.reader = reader
+        self.logger = logger
     }
 
     func start(_ budget: DeliveryBudget) {
         self.budget = budget
-        let desk = TokenDesk(settings.auth, transport: transport)
+        let desk = TokenDesk(settings.auth, transport: transport, logger: logger)
         desk.rooms = { [weak self] in self.map { Array($0.numbers.keys) } ?? [] }
         desk.arrived = { [weak self] in self?.pool?.tokensArrived() }
         desk.becameKnown = { [weak self] in self?.pool?.reconnect() }
@@ -43,12 +46,12 @@ final class RealtimeCore: PoolSink {
             options: options,
             roomsPerConnection: settings.roomsPerConnection,
             sink: self,
-            logger: .off
+            logger: logger
         )
     }
 
     func stop(_ done: @escaping () -> Void) {
-        for answer in requests.values { answer(nil) }
+        for request in requests.values { request.done(nil) }
         requests = [:]
         guard let pool else { return done() }
         pool.stop(done)
@@ -71,6 +74,7 @@ final class RealtimeCore: PoolSink {
     }
 
     func leave(_ inbox: RoomInbox) {
+        reader.forget(inbox.name)
         guard let room = numbers[inbox.name], inboxes[room] === inbox else { return }
         forget(room)
     }
@@ -80,11 +84,16 @@ final class RealtimeCore: PoolSink {
         numbers[inbox.name] = nil
         tokens?.forget(inbox.name)
         pool?.remove(room)
+        // Its connection may end with it, and then nobody would answer.
+        for (number, request) in requests where request.room == room {
+            requests[number] = nil
+            request.done(nil)
+        }
     }
 
     func ask(_ request: Request, _ inbox: RoomInbox, _ number: UInt64, _ done: @escaping (ReplyBody?) -> Void) {
         guard let pool, let room = numbers[inbox.name], inboxes[room] === inbox else { return done(nil) }
-        requests[number] = done
+        requests[number] = (room, done)
         pool.ask(request, in: room, number: number)
     }
 
@@ -139,9 +148,7 @@ final class RealtimeCore: PoolSink {
         // Who was removed does not come back by itself; later, since the connection is in the middle of its turn.
         transport.loop.schedule(after: .zero) { [weak self] in
             guard let self, inboxes[room] === inbox else { return }
-            pool?.remove(room)
-            inboxes[room] = nil
-            numbers[inbox.name] = nil
+            forget(room)
         }
     }
 
@@ -151,7 +158,7 @@ final class RealtimeCore: PoolSink {
     }
 
     private func answered(_ number: UInt64, _ body: ReplyBody?) {
-        if let done = requests.removeValue(forKey: number) { return done(body) }
+        if let request = requests.removeValue(forKey: number) { return request.done(body) }
         guard let room = presences.removeValue(forKey: number), case .presence(let clients) = body else { return }
         inboxes[room]?.present(clients.map(\.info))
     }

@@ -15,6 +15,10 @@ final class RealtimeHandle: Sendable {
     private let reader: EventReader
     private let budget: DeliveryBudget
     private let state = Lock(State())
+    private let log: LogQueue?
+
+    /// Servers close on a frame of more than 64 KiB, with all rooms of its connection; the command's own fields need some.
+    private static let mostPublished = 65_000
 
     init(url: String, options: RealtimeOptions) throws(RoomError) {
         let settings = try RealtimeSettings(url: url, options: options)
@@ -22,7 +26,12 @@ final class RealtimeHandle: Sendable {
         self.transport = transport
         let reader = EventReader(settings)
         self.reader = reader
-        let core = LoopBound(RealtimeCore(settings, transport: transport, reader: reader), on: transport.loop)
+        log = options.log.map { LogQueue(sink: AppLogSink(write: $0)) }
+        let logger = log.map { Logger(queue: $0, level: .debug) } ?? .off
+        let core = LoopBound(
+            RealtimeCore(settings, transport: transport, reader: reader, logger: logger),
+            on: transport.loop
+        )
         self.core = core
         budget = DeliveryBudget { transport.loop.post { core.value.deliveriesRelieved() } }
         transport.loop.start()
@@ -43,9 +52,20 @@ final class RealtimeHandle: Sendable {
         guard isNew else { return room }
         if isOver { room.inbox.left() }
         let (core, inbox) = (core, room.inbox)
-        let start = id.flatMap(RoomPosition.init(id:)).map(RoomStart.resume) ?? .now
-        transport.loop.post { core.value.join(inbox, start) }
+        do throws(RoomError) {
+            let start = try Self.start(after: id)
+            transport.loop.post { core.value.join(inbox, start) }
+        } catch {
+            inbox.failed(error)
+        }
         return room
+    }
+
+    /// What is no position is not taken for none: events would be missing, and nobody would know.
+    private static func start(after id: String?) throws(RoomError) -> RoomStart {
+        guard let id, !id.isEmpty else { return .now }
+        guard let position = RoomPosition(id: id) else { throw noID(id) }
+        return .resume(position)
     }
 
     func room(_ name: ByteString) -> Room? {
@@ -73,9 +93,7 @@ final class RealtimeHandle: Sendable {
         request.limit = Int32(limit + 1)
         request.reverse = true
         if let id {
-            guard let position = RoomPosition(id: id) else {
-                throw RoomError(.badRequest, "\(id) is not the id of an event")
-            }
+            guard let position = RoomPosition(id: id) else { throw Self.noID(id) }
             guard position.offset > 1 else { return HistoryPage(events: [], more: false) }
             request.since = StreamPosition(offset: position.offset, epoch: position.epoch)
         }
@@ -101,6 +119,11 @@ final class RealtimeHandle: Sendable {
         return HistoryPage(events: events, more: page.publications.count > limit)
     }
 
+    private static func noID(_ id: String) -> RoomError {
+        let shown = ByteString(Array(id.utf8.prefix(64)))
+        return RoomError(.badRequest, "\(shown) is not the id of an event, the meta.id of one would be right")
+    }
+
     func publish(_ event: String, _ data: JSONValue, in room: Room) async throws(RoomError) {
         var writer = JSONWriter()
         writer.object { writer in
@@ -108,6 +131,10 @@ final class RealtimeHandle: Sendable {
             writer.string(event)
             writer.key(literal: "data")
             writer.raw(data.json)
+        }
+        guard writer.bytes.count <= Self.mostPublished else {
+            let size = "\(writer.bytes.count) bytes, at most \(Self.mostPublished) would be right"
+            throw RoomError(.tooLarge, "what is published makes \(size)")
         }
         _ = try await ask(.publish(channel: room.inbox.name, data: writer.bytes), in: room)
     }
@@ -122,6 +149,7 @@ final class RealtimeHandle: Sendable {
             loop.post { core.value.ask(request, inbox, number) { continuation.resume(returning: $0) } }
         }
         switch answer {
+        case nil where room.state == .left: throw RoomError.left
         case nil: throw RoomError(.unavailable, "the link to the server was lost before its answer")
         case .error(let error): throw RoomError(protocolCode: error.code, reason: error.message)
         case .some(let answer): return answer
@@ -133,9 +161,15 @@ final class RealtimeHandle: Sendable {
     func close() async {
         let rooms = endRooms()
         for room in rooms { room.inbox.left() }
-        let (core, loop) = (core, transport.loop)
+        let (core, loop, log) = (core, transport.loop, log)
         await withCheckedContinuation { continuation in
-            loop.post { core.value.stop { continuation.resume() } }
+            loop.post {
+                core.value.stop {
+                    // What was said last is told before this returns.
+                    log?.close()
+                    continuation.resume()
+                }
+            }
         }
         loop.stop()
         loop.detach()
@@ -145,8 +179,13 @@ final class RealtimeHandle: Sendable {
     func shutDown() {
         let rooms = endRooms()
         for room in rooms { room.inbox.left() }
-        let (core, loop) = (core, transport.loop)
-        loop.post { core.value.stop { loop.stop() } }
+        let (core, loop, log) = (core, transport.loop, log)
+        loop.post {
+            core.value.stop {
+                log?.close()
+                loop.stop()
+            }
+        }
         loop.detach()
     }
 

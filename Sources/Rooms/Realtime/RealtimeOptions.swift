@@ -14,6 +14,20 @@ public struct RealtimeOptions: Sendable {
         }
     }
 
+    /// How grave a line of the log is, gravest first.
+    public enum LogLevel: String, Hashable, Sendable, CaseIterable {
+        /// Somebody has to act.
+        case error
+        /// Something is not as it should be, and heals by itself.
+        case warning
+        /// A part of the client began or ended.
+        case notice
+        /// A state changed.
+        case info
+        /// For who looks for a fault.
+        case debug
+    }
+
     /// The URL of the app's auth route, asked once for all rooms that are joined in the same moment; nil: rooms are
     /// joined with `grants`, or without a token.
     public var auth: String?
@@ -31,6 +45,11 @@ public struct RealtimeOptions: Sendable {
     public var roomsPerConnection = 100
     /// A file of certificates to trust in place of the system's.
     public var caFile: String?
+    /// Hears what there is to say of connections, tokens and rooms, a line for each change; nil: nobody does.
+    ///
+    /// Called on a thread of its own, one line after another. A line never holds a secret or anything that was published;
+    /// what came from outside is escaped in it.
+    public var log: (@Sendable (_ level: LogLevel, _ line: String) -> Void)?
 
     /// No auth route, no grants, the defaults for the rest.
     public init() {}

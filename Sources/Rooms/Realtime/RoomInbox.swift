@@ -122,7 +122,7 @@ final class RoomInbox: Sendable {
             status.userCount = 0
             return Self.takeWaiting(&status)
         }
-        for waiter in waiting { waiter.resume(throwing: RoomError(.left, "the room was left")) }
+        for waiter in waiting { waiter.resume(throwing: RoomError.left) }
         listeners.end()
         queue.finish()
     }
@@ -155,7 +155,7 @@ final class RoomInbox: Sendable {
                     switch status.state {
                     case .joined: return .success(())
                     case .failed: return .failure(status.error ?? RoomError(.unavailable, ""))
-                    case .left: return .failure(RoomError(.left, "the room was left"))
+                    case .left: return .failure(RoomError.left)
                     case .joining:
                         status.waiting[number] = continuation
                         return nil
@@ -190,7 +190,7 @@ final class RoomInbox: Sendable {
                 let heard = ownNames.contains(name) ? "message" : name
                 for call in listeners.calls(for: heard, isPublished: true) { await call(event) }
             } catch {
-                let meta = EventMeta(from: nil, id: "", at: receivedAt, replayed: false)
+                let meta = reader.meta(of: publication, position, isReplayed, receivedAt)
                 let data: JSONValue = ["code": JSONValue(error.code.rawValue), "message": JSONValue(error.message)]
                 let event = RoomEvent(event: "error", data: data, meta: meta, bytes: [])
                 for call in listeners.calls(for: "error", isPublished: false) { await call(event) }

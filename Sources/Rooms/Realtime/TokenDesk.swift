@@ -13,7 +13,9 @@ final class TokenDesk {
     private var refusals: [ByteString: RoomError] = [:]
     private var awaited: Set<TokenSubject> = []
     /// Rooms that need no request.
-    private let granted: Set<ByteString>
+    private var granted: Set<ByteString>
+    /// A connection was made without a token, with what grants there were.
+    private var hasBeenNobody = false
     /// The route was asked for a connection token: until then a client whose rooms all have grants is nobody.
     private var hasAskedForConnection = false
 
@@ -28,10 +30,10 @@ final class TokenDesk {
     /// A room's token, or the connection's (nil), cannot be had for now.
     var failed: (_ room: ByteString?, RoomError) -> Void = { _, _ in }
 
-    init(_ options: AuthOptions, transport: TransportLoop) {
+    init(_ options: AuthOptions, transport: TransportLoop, logger: Logger) {
         self.transport = transport
         granted = Set(options.grants.keys)
-        route = AuthRoute(transport: transport, options: options, logger: .off)
+        route = AuthRoute(transport: transport, options: options, logger: logger)
     }
 
     var source: TokenSource {
@@ -49,8 +51,12 @@ final class TokenDesk {
 
     /// The room will be joined: its token is asked for now, in one request with those of others joined in this moment.
     func prepare(_ room: ByteString) {
-        guard route.grant(for: .room(room)) == nil, outcomes[.room(room)] == nil else { return }
-        ask(for: .room(room))
+        if let grant = route.grant(for: .room(room)) {
+            // Kept since it was here before, unlike its keys.
+            keysArrived(room, grant.keys)
+        } else if outcomes[.room(room)] == nil {
+            ask(for: .room(room))
+        }
     }
 
     /// The room was left.
@@ -60,6 +66,12 @@ final class TokenDesk {
     }
 
     private func token(for subject: TokenSubject) throws -> Secret? {
+        let token = try present(subject)
+        if subject == .connection, token == nil { hasBeenNobody = true }
+        return token
+    }
+
+    private func present(_ subject: TokenSubject) throws -> Secret? {
         // Who is nobody yet cannot use what was given to somebody.
         if case .room(let name) = subject, !granted.contains(name), awaited.contains(.connection) {
             if route.grant(for: subject) == nil, outcomes[subject] == nil { ask(for: subject) }
@@ -106,7 +118,9 @@ final class TokenDesk {
             awaited.remove(.connection)
             switch outcome {
             // It is at hand for the connections that are made anew.
-            case .success(.some) where wasNobody: becameKnown()
+            case .success(.some) where wasNobody:
+                if hasBeenNobody { forgetGuestGrants() }
+                becameKnown()
             case .success(let token): outcomes[.connection] = .success(Grant(token: token))
             case .failure(let error):
                 outcomes[.connection] = .failure(error)
@@ -114,6 +128,15 @@ final class TokenDesk {
             }
         }
         arrived()
+    }
+
+    /// Grants that let nobody in are not this user's: the server would close on them, and the route has others.
+    private func forgetGuestGrants() {
+        hasBeenNobody = false
+        for room in granted where route.grant(for: .room(room))?.token != nil {
+            granted.remove(room)
+            route.forget(.room(room))
+        }
     }
 
     private func took(_ outcome: Result<Grant, RoomError>, of room: ByteString) {

@@ -49,25 +49,7 @@ package struct StandardErrorSink: LogSink {
         case .supervised: text += "<\(record.level.rawValue)>"
         case .terminal, .plain: text += timeOfDay(record.wallMilliseconds) + " \(record.level): "
         }
-        text += "\(record.message)"
-        for field in record.fields {
-            text += " \(field.key.rawValue.lowercased())="
-            append(field.value, to: &text)
-        }
-        text += "\n"
-    }
-
-    /// Quoted when it would not be one word: what it holds cannot pass for another field.
-    ///
-    /// A value comes with its backslashes and control characters escaped, so quotes are all that is left.
-    private func append(_ value: String, to text: inout String) {
-        guard value.isEmpty || value.utf8.contains(where: { " \"=".utf8.contains($0) }) else { return text += value }
-        text += "\""
-        for scalar in value.unicodeScalars {
-            if scalar == "\"" { text += "\\" }
-            text.unicodeScalars.append(scalar)
-        }
-        text += "\""
+        text += record.text + "\n"
     }
 
     private func timeOfDay(_ milliseconds: Int64) -> String {
