@@ -7,7 +7,7 @@ import Testing
 @testable import Rooms
 
 /// What the library does not do for an app, and says so, with everything else going on.
-@Suite struct RealtimeRefusalTests {
+@Suite(.timeLimit(.minutes(1))) struct RealtimeRefusalTests {
     private let hub: TestHub
 
     init() throws {
