@@ -45,6 +45,7 @@ enum StaticReason: String {
     case noAnswer = "no answer"
     case confused = "unexpected answer"
     case undecodable = "undecodable message"
+    case rejoining = "joining again"
     case toldToLeave = "told to disconnect"
 }
 

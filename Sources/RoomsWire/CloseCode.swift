@@ -40,6 +40,17 @@ package enum CloseCode {
         }
     }
 
+    /// What one room asked for can bring it about: the server's answer to a room's token, or a rule of the app.
+    ///
+    /// Others are about the server, the user or the connection's own token.
+    package static func mayBeOneRoom(_ code: UInt16) -> Bool {
+        switch code {
+        case messageTooLarge, 3000, internalServerError, subscriptionExpired, insufficientState: true
+        case invalidToken, badRequest, permissionDenied..<4500, 5000...: true
+        default: false
+        }
+    }
+
     package static func reconnects(_ code: UInt16) -> Bool { !isTerminal(code) }
 
     /// The link or the server's queue for it could not take what was sent: ask for less at a time.

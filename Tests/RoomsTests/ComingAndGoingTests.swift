@@ -310,7 +310,7 @@ import Testing
 }
 
 extension ConnectionBench {
-    fileprivate mutating func add(_ specification: RoomSpecification) -> Int {
+    mutating func add(_ specification: RoomSpecification) -> Int {
         let number = Lock(0)
         turn { machine, turn in
             let room = machine.add(specification, &turn)
@@ -319,7 +319,7 @@ extension ConnectionBench {
         return number.withLock { $0 }
     }
 
-    fileprivate mutating func remove(_ room: Int) { turn { $0.remove(room, &$1) } }
+    mutating func remove(_ room: Int) { turn { $0.remove(room, &$1) } }
 
     fileprivate mutating func tokensArrived() { turn { $0.tokensArrived(&$1) } }
 

@@ -46,7 +46,7 @@ final class RealServer {
         )
     }
 
-    private static func token(_ claims: String, _ seconds: Int64) -> Secret {
+    static func token(_ claims: String, _ seconds: Int64) -> Secret {
         let end = SystemClock.wallMilliseconds / 1_000 + seconds
         let parts = [#"{"alg":"HS256","typ":"JWT"}"#, "{\(claims),\"exp\":\(end)}"].map {
             Base64.encodeURL(Array($0.utf8))
@@ -77,6 +77,7 @@ final class RealServer {
                 { "name": "nohistory", \(kept), \(open) },
                 { "name": "position", "history_size": 10, "history_ttl": "300s", "force_positioning": true, \(open) },
                 { "name": "live", \(open) },
+                { "name": "closed", \(kept) },
                 { "name": "cache", \(kept), "force_recovery_mode": "cache", \(open) }
               ] }
             }

@@ -78,6 +78,9 @@ struct CommandWindow {
         for id in entries.keys { entries[id]?.sentAt = now }
     }
 
+    /// What is in flight, by its id.
+    var awaited: [UInt32: Entry] { entries }
+
     var isEmpty: Bool { entries.isEmpty }
 
     /// Only large answers are awaited, if any.

@@ -6,8 +6,8 @@ internal import RoomsWire
 ///
 /// On its loop's thread.
 final class ConnectionDriver {
-    /// The server refuses frames above 64 KiB.
-    private static let frameSize = 32 * 1024
+    /// Servers refuse frames above 64 KiB.
+    private static let frameSize = 64 * 1024
     /// Wall time is looked at this often, to notice that the machine slept.
     private static let longestWait = Duration.seconds(30)
 
@@ -140,11 +140,14 @@ final class ConnectionDriver {
     private func send(_ commands: [Command]) {
         guard let stream, !commands.isEmpty else { return }
         var frame: [UInt8] = []
+        var isWhole = 0
         for command in commands {
             ProtobufCodec.encode(command, into: &frame)
-            guard frame.count >= Self.frameSize else { continue }
-            stream.send(frame)
-            frame.removeAll(keepingCapacity: true)
+            if frame.count > Self.frameSize, isWhole > 0 {
+                stream.send(Array(frame[..<isWhole]))
+                frame.removeFirst(isWhole)
+            }
+            isWhole = frame.count
         }
         if !frame.isEmpty { stream.send(frame) }
     }

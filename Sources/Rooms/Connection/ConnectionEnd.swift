@@ -31,6 +31,8 @@ enum ConnectionEnd: Equatable {
     case heldUp
     /// It was made with another token than the one that came since; we closed.
     case renewed
+    /// A room that the server put us into has to be joined again, and only a new connection does that; we closed.
+    case rejoining
 }
 
 /// What an end means for what comes next.
@@ -43,6 +45,8 @@ struct EndVerdict: Equatable {
     var isSuspicious = false
     /// All positions and tokens are void.
     var invalidates = false
+    /// It may be because of what one room asked for.
+    var mayBeOneRoom = false
     /// For the log: what the likely cause is.
     var hint: String?
 
@@ -90,6 +94,8 @@ struct EndVerdict: Equatable {
         case .tokenMissing(let reason):
             self.reason = reason
             hint = "no connection token could be had"
+        case .rejoining:
+            reason = "a room of the server's own choice is joined again"
         case .renewed:
             reason = "there is another token now"
         case .heldUp:
@@ -101,6 +107,7 @@ struct EndVerdict: Equatable {
         code = UInt32(close)
         isTerminal = CloseCode.isTerminal(close)
         isSuspicious = CloseCode.isOverload(close)
+        mayBeOneRoom = CloseCode.mayBeOneRoom(close)
         invalidates = close == CloseCode.stateInvalidated
         hint = Self.hint(forClose: close)
     }

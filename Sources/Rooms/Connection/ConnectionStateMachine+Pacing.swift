@@ -3,6 +3,11 @@ internal import RoomsWire
 
 /// Which room may send next, and the end of each event.
 extension ConnectionStateMachine {
+    /// A command of more than 64 KiB would end the connection for all rooms.
+    static let mostTokenBytes = 48 * 1_024
+    /// With the rest of the command they are 64 KiB.
+    static let mostPublishBytes = 64 * 1_024 - 32
+
     var isReady: Bool {
         if case .ready = state { return true }
         return false
@@ -58,9 +63,10 @@ extension ConnectionStateMachine {
     mutating func settle(_ turn: inout Turn) {
         hasAdvanced = hasAdvanced || (isReady && hasNews(turn))
         endProbe()
-        if isReady, pausedAt == nil {
-            sendRequests(&turn)
+        if isReady, pausedAt == nil, onTrial == nil {
+            if !isTrying { sendRequests(&turn) }
             if !queue.isEmpty { sendQueued(&turn) }
+            if mustRejoin { drop(.rejoining, code: CloseCode.normal, .rejoining, &turn) }
         }
         if isAnswered {
             isAnswered = false
@@ -92,7 +98,7 @@ extension ConnectionStateMachine {
                 isQueued[room] = false
                 continue
             }
-            if wish.isHeavy, sessions[room].isSuspect {
+            if wish.isHeavy && sessions[room].isSuspect || wish.needsToken && sessions[room].accusation != nil {
                 kept.append(room)
             } else if wish == .page, overloads > 0 {
                 pages.append((sessions[room].missing, room))
@@ -103,6 +109,7 @@ extension ConnectionStateMachine {
         kept += sendPages(pages, &turn)
         queue = kept + queue
         sendSuspect(&turn)
+        sendAccused(&turn)
     }
 
     /// After an overload rooms that miss little come first, so it must be known how much each misses; gives those that
@@ -115,7 +122,7 @@ extension ConnectionStateMachine {
     /// Only when nothing else is awaited or wanted; of several suspects the one that waited longest for its turn.
     private mutating func sendSuspect(_ turn: inout Turn) {
         guard window.isEmpty else { return }
-        let first = queue.min { left, right in
+        let first = queue.filter { sessions[$0].accusation == nil }.min { left, right in
             (sessions[left].lastTried, sessions[left].missing) < (sessions[right].lastTried, sessions[right].missing)
         }
         guard let first, let wish = sessions[first].wish else { return }
@@ -135,13 +142,18 @@ extension ConnectionStateMachine {
         return true
     }
 
-    private mutating func send(
+    mutating func send(
         _ wish: SessionStateMachine.Wish,
         for room: Int,
         isAlone: Bool,
         _ turn: inout Turn
     ) {
         var token: Secret?
+        if sessions[room].isServerSide, wish == .unsubscribe, sessions[room].isWanted {
+            mustRejoin = true
+            return
+        }
+        if case .subscribe = wish, adopt(room, &turn) { return }
         if wish.needsToken {
             do {
                 token = try policy.tokens.subscription(sessions[room].name)
@@ -157,6 +169,15 @@ extension ConnectionStateMachine {
             }
             if wish == .refresh, token == nil {
                 sessions[room].refreshUnavailable(&turn)
+                return enqueue(room)
+            }
+            if sessions[room].isConvicted(with: token, &turn) { return enqueue(room) }
+            if let token, token.bytes.count > Self.mostTokenBytes {
+                sessions[room].tokenRefused(
+                    UInt32(CloseCode.messageTooLarge),
+                    "its token is larger than servers take",
+                    &turn
+                )
                 return enqueue(room)
             }
         }

@@ -63,6 +63,7 @@ extension ConnectionStateMachine {
         refreshAt = policy.tokens.renewal(of: nil, expires: result.expires, ttl: result.ttl, turn)
         turn.items.append(.connection(.connected))
         turn.log(.info, "connected to the server", LogField(.version, result.version))
+        takeServerSide(result.subs, &turn)
         joinAll()
     }
 
@@ -81,7 +82,7 @@ extension ConnectionStateMachine {
 
     private mutating func answered(_ reply: Reply, _ turn: inout Turn) {
         guard let entry = window.answered(reply.id) else {
-            turn.tally.unknown += 1
+            noteUnknown(&turn)
             return
         }
         guard let room = entry.room else {
@@ -92,7 +93,11 @@ extension ConnectionStateMachine {
             }
             return
         }
+        noteHeard(room)
         if entry.isHeavy { noteLargeAnswer(for: room) }
+        if case .error(let error) = reply.body, error.code == 105, sessions[room].isWanted, adopt(room, &turn) {
+            return
+        }
         if sessions[room].answered(reply.body, attempt: entry.attempt, &turn) == .reconnect {
             return drop(.confused, code: CloseCode.normal, .confused, &turn)
         }
@@ -103,7 +108,7 @@ extension ConnectionStateMachine {
         switch push.body {
         case .publication(let publication):
             guard let room = index.find(push.channel) else {
-                turn.tally.unknown += 1
+                if !serverSide.pass(push.channel, publication) { noteUnknown(&turn) }
                 company.heard(nil)
                 return
             }
@@ -111,6 +116,7 @@ extension ConnectionStateMachine {
             sessions[room].published(publication, &turn)
             if sessions[room].state != .live { enqueue(room) }
         case .unsubscribe(let code, let reason):
+            _ = serverSide.take(push.channel)
             guard let room = index.find(push.channel) else { return }
             sessions[room].unsubscribed(code: code, reason: reason, &turn)
             noteAnswer(from: room)
@@ -120,11 +126,21 @@ extension ConnectionStateMachine {
             refreshAt = policy.tokens.renewal(of: nil, expires: expires, ttl: ttl, turn)
         case .join(let info): noteMember(push.channel, info, isHere: true, &turn)
         case .leave(let info): noteMember(push.channel, info, isHere: false, &turn)
-        case .message, .subscribe, .connect:
+        case .subscribe(let sub):
+            putInto(push.channel, sub, &turn)
+        case .message, .connect:
             break
         case .unknown:
-            turn.tally.unknown += 1
+            noteUnknown(&turn)
         }
+    }
+
+    /// Counted, and told once.
+    private mutating func noteUnknown(_ turn: inout Turn) {
+        turn.tally.unknown += 1
+        guard !hasToldUnknown else { return }
+        hasToldUnknown = true
+        turn.log(.info, "the server said something that this client does not know or did not ask for; it is ignored")
     }
 
     private mutating func noteMember(
@@ -175,7 +191,7 @@ extension ConnectionStateMachine {
             )
             refreshAt = Deadline(after: refreshPause(turn), turn)
         default:
-            turn.tally.unknown += 1
+            noteUnknown(&turn)
         }
     }
 

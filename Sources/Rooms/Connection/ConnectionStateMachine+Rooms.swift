@@ -89,12 +89,21 @@ extension ConnectionStateMachine {
 
     /// The answer comes as an item with the same number.
     mutating func ask(_ request: AppRequest, _ turn: inout Turn) {
-        if isReady {
-            waitingRequests.append(request)
-        } else {
+        if !isReady {
             turn.items.append(.answer(request.number, nil))
+        } else if isTooLarge(request.request) {
+            // The server would end the connection, for all rooms.
+            let error = ErrorReply(code: UInt32(CloseCode.messageTooLarge), message: "more than servers take")
+            turn.items.append(.answer(request.number, .error(error)))
+        } else {
+            waitingRequests.append(request)
         }
         settle(&turn)
+    }
+
+    private func isTooLarge(_ request: Request) -> Bool {
+        guard case .publish(let channel, let data) = request else { return false }
+        return channel.bytes.count + data.count > Self.mostPublishBytes
     }
 
     mutating func sendRequests(_ turn: inout Turn) {

@@ -58,7 +58,7 @@ struct ConnectionStateMachine {
     var client = ByteString.empty
     var lastHeard = Instant(nanoseconds: 0)
     /// When bytes of an unfinished message were last seen to come.
-    private var lastProgress = Instant(nanoseconds: 0)
+    var lastProgress = Instant(nanoseconds: 0)
     var silenceLimit: Duration?
     var answersPings = false
     /// An answer to a recovery or a history page came through.
@@ -83,6 +83,27 @@ struct ConnectionStateMachine {
     var requests: [UInt32: UInt64] = [:]
     /// What the app asked for and was not sent yet.
     var waitingRequests: [AppRequest] = []
+
+    // The server's own doing
+    /// Rooms that nobody joined.
+    var serverSide = ServerSideRooms()
+    /// The rooms whose positions went with connect, and how many may.
+    var listed: Set<Int> = []
+    static let mostListed = 128
+    var listedLimit = Self.mostListed
+    /// One of them has to be joined again.
+    var mustRejoin = false
+    /// Things that are logged once.
+    var hasToldServerSide = false
+    var hasToldUnknown = false
+
+    // Ends of connections
+    /// An accused room whose command is in flight, with nothing beside it.
+    var onTrial: Int?
+    /// A room's command was answered on this connection.
+    var hasAnswered = false
+    /// Rooms found guilty in a row on connections where nothing was answered.
+    var unheard = 0
 
     // Tokens
     var token: Secret?
@@ -171,6 +192,7 @@ struct ConnectionStateMachine {
         request.token = ByteString(token?.bytes ?? [])
         request.name = ByteString(Array(policy.name.bytes.prefix(16)))
         request.version = ByteString(Array(policy.version.bytes.prefix(64)))
+        request.subs = listServerSide()
         let id = nextID()
         turn.commands.append(Command(id: id, .connect(request)))
         lastHeard = turn.now
@@ -201,7 +223,12 @@ struct ConnectionStateMachine {
     }
 
     private mutating func finish(_ end: ConnectionEnd, _ turn: inout Turn) {
-        let verdict = EndVerdict(end)
+        var verdict = EndVerdict(end)
+        // Not a fault of the connection: the next one is made without waiting for long.
+        let finding = blame(verdict, &turn)
+        if finding != .nobody { verdict.isTerminal = false }
+        // Nothing was asked for that could be asked for in smaller pieces.
+        if case .tooLarge = end, !isReady, listed.isEmpty { verdict.isTerminal = true }
         if case .ready(let since) = state, turn.now - since >= policy.steadyAfter {
             attempts = 0
             overloads = 0
@@ -221,13 +248,13 @@ struct ConnectionStateMachine {
         }
         if verdict.code == CloseCode.expired || verdict.invalidates { policy.tokens.expired(nil) }
         let isProgress = verdict.isSuspicious && (hadAdvanced || hasNews(turn))
-        if isProgress { attempts = 0 }
+        if isProgress || finding == .guilty { attempts = 0 }
         let backoff = isProgress ? policy.backoff.afterProgress : policy.backoff
         let pause =
             verdict.isTerminal
             ? spread(policy.slowRetry, by: 10, random: turn.random)
             : backoff.delay(step: attempts, random: turn.random)
-        if !isProgress, !isNoWorse { attempts += 1 }
+        if !isProgress, !isNoWorse, finding != .guilty { attempts += 1 }
         state = .waiting(until: turn.now + pause)
         turn.items.append(
             .connection(
@@ -260,6 +287,7 @@ struct ConnectionStateMachine {
         // Behind a suspect's answer that one may be to blame: the room that waited keeps its place and its page.
         let wasAlone = window.heavyCount <= 1 && !hasSuspectAnswered
         let sole = wasAlone && !hasRecovered ? company.sole : nil
+        forgetListed(isSuspicious: isSuspicious)
         tries += 1
         var tried: Int?
         window.ended(isSuspicious: isSuspicious)
@@ -293,6 +321,10 @@ struct ConnectionStateMachine {
         company = Company()
         probed = nil
         isJoining = false
+        serverSide.removeAll()
+        mustRejoin = false
+        onTrial = nil
+        hasAnswered = false
     }
 
     mutating func noteLargeAnswer(for room: Int) {
@@ -325,66 +357,5 @@ struct ConnectionStateMachine {
             if case .authenticating(let id, _) = state { state = .authenticating(connect: id, sentAt: turn.now) }
         }
         settle(&turn)
-    }
-
-    // MARK: time
-
-    /// Bytes of a message that is still coming.
-    mutating func bytesArrived(at now: Instant) {
-        lastProgress = now
-    }
-
-    private var answersDue: Instant? {
-        window.deadline(timeout: policy.commandTimeout, lastHeard: max(lastHeard, lastProgress))
-    }
-
-    mutating func tick(_ turn: inout Turn) {
-        switch state {
-        case .waiting(let until) where until <= turn.now: dial(&turn)
-        case .authenticating, .ready: checkDeadlines(&turn)
-        default: break
-        }
-        for room in sessions.indices {
-            sessions[room].tick(&turn)
-            enqueue(room)
-        }
-        wakeAt = .distantFuture
-        settle(&turn)
-        wakeAt = min(nextDeadline(turn), sessions.reduce(.distantFuture) { min($0, $1.deadline ?? .distantFuture) })
-    }
-
-    private mutating func checkDeadlines(_ turn: inout Turn) {
-        if let pausedAt {
-            if pausedAt + policy.pauseLimit <= turn.now { drop(.heldUp, code: CloseCode.normal, .intakePaused, &turn) }
-            return
-        }
-        if case .authenticating(_, let sentAt) = state {
-            if sentAt + policy.commandTimeout <= turn.now {
-                drop(.unanswered, code: CloseCode.normal, .noAnswer, &turn)
-            }
-            return
-        }
-        if let silenceLimit, lastHeard + silenceLimit <= turn.now {
-            return drop(.silent, code: CloseCode.normal, .noPing, &turn)
-        }
-        if let answersDue, answersDue <= turn.now {
-            return drop(.unanswered, code: CloseCode.normal, .noAnswer, &turn)
-        }
-        refreshAt?.check(turn)
-        if refreshAt == .due { refresh(&turn) }
-    }
-
-    /// The earliest moment at which `tick` has to look at the connection itself.
-    func nextDeadline(_ turn: Turn) -> Instant {
-        switch state {
-        case .waiting(let until): return until
-        case .authenticating, .ready: break
-        case .idle, .authorizing, .dialling, .held, .stopped: return .distantFuture
-        }
-        if let pausedAt { return pausedAt + policy.pauseLimit }
-        if case .authenticating(_, let sentAt) = state { return sentAt + policy.commandTimeout }
-        var earliest = refreshAt?.instant ?? .distantFuture
-        if let silenceLimit { earliest = min(earliest, lastHeard + silenceLimit) }
-        return min(earliest, answersDue ?? .distantFuture)
     }
 }

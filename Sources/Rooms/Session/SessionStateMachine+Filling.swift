@@ -58,6 +58,8 @@ extension SessionStateMachine {
             avoidsRecovery = false
             return part(&turn)
         }
+        // With the next connect the server recovers it.
+        if canBeListed { return part(&turn) }
         giveUpFilling(&turn)
     }
 

@@ -7,6 +7,9 @@ extension SessionStateMachine {
         guard case .joining(let asked) = state else { return }
         guard isWanted else { return state = .parting }
         expiredTokens = 0
+        conviction = nil
+        holdbacks = 0
+        isServerSide = false
         refreshAt = policy.tokens.renewal(of: name, expires: result.expires, ttl: result.ttl, turn)
         wasRejoined = false
         isPositioned = result.positioned || result.recoverable
@@ -266,7 +269,7 @@ extension SessionStateMachine {
         troubles += 1
     }
 
-    private mutating func fail(_ code: UInt32, _ reason: ByteString, _ turn: inout Turn) {
+    mutating func fail(_ code: UInt32, _ reason: ByteString, _ turn: inout Turn) {
         state = .failed
         inFlight = nil
         refreshAt = nil
@@ -325,6 +328,7 @@ extension SessionStateMachine {
         attempt &+= 1
         live = LiveBuffer()
         refreshAt = nil
+        isServerSide = false
         guard UnsubscribeCode.resubscribes(code) else { return fail(code, reason, &turn) }
         turn.log(
             .info,

@@ -9,11 +9,11 @@ struct SessionStateMachine {
     enum State: Equatable {
         /// No connection.
         ///
-        /// To `wanting`.
+        /// To `wanting`; to `filling`, `live` when the server puts us into the room.
         case away
         /// Wants to subscribe.
         ///
-        /// To `joining`, `failed`, `away`.
+        /// To `joining`, `failed`, `away`; to `filling`, `live` when the server puts us into the room.
         case wanting
         /// Subscribe is in flight; recovering when `asked` is set.
         ///
@@ -35,7 +35,7 @@ struct SessionStateMachine {
         ///
         /// To `wanting`, `away`.
         case leaving
-        /// Refused; after a long pause to `wanting`.
+        /// Refused; after a long pause to `wanting`; to `filling`, `live` when the server puts us into the room.
         case failed
         /// Left for good.
         case gone
@@ -110,6 +110,20 @@ struct SessionStateMachine {
     var refreshAt: Deadline?
     var wasRejoined = false
 
+    // The server's own doing
+    /// The server put us into the room: it is left and joined with the connection.
+    var isServerSide = false
+    /// Its position went with connect.
+    var wasListed = false
+
+    // Ends of connections
+    /// It may have ended one; among the accused the highest is tried first.
+    var accusation: Int?
+    var conviction: Conviction?
+    /// How often in a row it had to wait because it ended a connection, and until when.
+    var holdbacks = 0
+    var heldUntil: Instant?
+
     init(room: Int, specification: RoomSpecification, policy: ConnectionPolicy) {
         self.room = room
         self.policy = policy
@@ -150,7 +164,7 @@ struct SessionStateMachine {
     var isSettled: Bool { state == .live || state == .failed || state == .gone }
 
     var wish: Wish? {
-        guard inFlight == nil, pausedUntil == nil, !awaitsToken else { return nil }
+        guard inFlight == nil, pausedUntil == nil, heldUntil == nil, !awaitsToken else { return nil }
         switch state {
         case .wanting: return .subscribe(isRecovery: recoverySince != nil)
         case .parting: return .unsubscribe
@@ -163,8 +177,8 @@ struct SessionStateMachine {
     /// When `tick` has something to do.
     var deadline: Instant? {
         let refresh = refreshAt == .due ? nil : refreshAt?.instant
-        guard let pausedUntil else { return refresh }
-        return min(pausedUntil, refresh ?? .distantFuture)
+        guard pausedUntil != nil || heldUntil != nil else { return refresh }
+        return min(pausedUntil ?? .distantFuture, heldUntil ?? .distantFuture, refresh ?? .distantFuture)
     }
 
     // MARK: the connection
@@ -209,6 +223,7 @@ struct SessionStateMachine {
     mutating func leaveForGood() {
         isWanted = false
         pausedUntil = nil
+        heldUntil = nil
         refreshAt = nil
         awaitsToken = false
         switch state {
@@ -227,6 +242,7 @@ struct SessionStateMachine {
             self.pausedUntil = nil
             if state == .failed { state = .wanting }
         }
+        if let heldUntil, heldUntil <= turn.now { self.heldUntil = nil }
         refreshAt?.check(turn)
     }
 
