@@ -6,6 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
 SWIFT ?= swift
 TEST_TIMEOUT ?= 1500
+SOAK_TIMEOUT ?= 7200
 # One test at a time: hundreds at once, with real servers, starve each other, and the whole takes no longer so.
 SWIFT_TEST = SWIFT_BACKTRACE=enable=no timeout -k 5 $(TEST_TIMEOUT) $(SWIFT) test --disable-xctest --skip-build --no-parallel
 
@@ -45,5 +46,10 @@ sanitize: setup ## Runs the tests under the thread and the address sanitizer
 	$(SWIFT) build --build-tests --sanitize=address --scratch-path .build/address
 	@ASAN_OPTIONS=detect_leaks=0 $(SWIFT_TEST) --sanitize=address --scratch-path .build/address 2>&1 | .ci/slowest
 
-soak install uninstall deb: ## Not in this version
+soak: TEST_TIMEOUT = $(SOAK_TIMEOUT)
+soak: setup ## Runs the slow tests, minutes each, which the other verbs leave out
+	$(SWIFT) build --build-tests
+	@ROOMBRIDGE_SOAK=1 $(SWIFT_TEST) --filter SoakTests 2>&1 | .ci/slowest
+
+install uninstall deb: ## Not in this version
 	@echo "make $@: this verb has not come yet (see CHANGELOG.md for what is there)" >&2; exit 2

@@ -34,3 +34,12 @@ package struct ConnectionPolicy: Sendable {
         self.tokens = tokens
     }
 }
+
+/// The policy of a connection, held once for all of its rooms.
+final class SharedPolicy: Sendable {
+    let policy: ConnectionPolicy
+
+    init(_ policy: ConnectionPolicy) {
+        self.policy = policy
+    }
+}

@@ -9,6 +9,8 @@ package final class TransportLoop: Sendable {
     private nonisolated(unsafe) let multi: CurlMulti
     // Safety: made and used only in `transfer`, which traps off the loop.
     private nonisolated(unsafe) var transfers: CurlMulti?
+    // Safety: written and read only by streams in a turn of the loop, which hand on what they read before they return.
+    nonisolated(unsafe) let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     /// `name` is the thread's (at most 15 bytes).
     package convenience init(name: String) {
@@ -18,6 +20,10 @@ package final class TransportLoop: Sendable {
     package init(loop: EventLoop) {
         self.loop = loop
         multi = CurlMulti(loop: loop, keptConnections: 1_000_000)
+    }
+
+    deinit {
+        receiveBuffer.deallocate()
     }
 
     /// Begins a connection; `done` is called once on the loop, never before this returns, and not after a cancel.

@@ -37,8 +37,8 @@ package final class WebSocketStream {
 
     /// Reads of one turn, so that one busy server does not keep the loop.
     private static let readsPerTurn = 4
-    private static let bufferSize = 64 * 1024
 
+    private let transport: TransportLoop
     private let loop: EventLoop
     private let options: WebSocketOptions
     private let handlers: Handlers
@@ -50,7 +50,6 @@ package final class WebSocketStream {
     private var unsent: ArraySlice<UInt8> = []
     private var decoder = ResponseDecoder(limits: UpgradeRequest.limits, acceptsUpgrade: true)
     private var stream: Stream?
-    private var buffer: UnsafeMutableRawBufferPointer?
     private var deadline: TimerID?
     private var stall: TimerID?
     private var written = 0
@@ -61,6 +60,7 @@ package final class WebSocketStream {
     private var isBroken = false
 
     package init(loop transport: TransportLoop, url: ServerURL, options: WebSocketOptions, handlers: Handlers) {
+        self.transport = transport
         loop = transport.loop
         self.options = options
         self.handlers = handlers
@@ -85,7 +85,6 @@ package final class WebSocketStream {
 
     deinit {
         if loop.isOnLoop { cancel() }
-        buffer?.deallocate()
     }
 
     // MARK: calls of the owner
@@ -155,7 +154,6 @@ package final class WebSocketStream {
         case .success(let stream):
             self.stream = stream
             phase = .upgrading
-            buffer = .allocate(byteCount: Self.bufferSize, alignment: 16)
             stream.watch([.readable, .writable]) { [weak self] in self?.ready($0) }
         }
     }
@@ -188,7 +186,7 @@ package final class WebSocketStream {
     }
 
     private func read() {
-        guard let buffer else { return }
+        let buffer = transport.receiveBuffer
         for _ in 0..<Self.readsPerTurn {
             guard let stream, wantsToRead else { return }
             do throws(TransportError) {
@@ -284,8 +282,9 @@ package final class WebSocketStream {
         if let stall { loop.cancel(stall) }
         stall = loop.schedule(after: .zero) { [weak self] in
             guard let self else { return }
+            let buffer = transport.receiveBuffer
             for _ in 0..<1_024 {
-                guard let buffer, let stream, case .bytes(let count)? = try? stream.receive(into: buffer) else { break }
+                guard let stream, case .bytes(let count)? = try? stream.receive(into: buffer) else { break }
                 take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
             end(.failed(error))

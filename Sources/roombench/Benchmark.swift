@@ -8,11 +8,16 @@ struct Benchmark {
     var rooms = 8
     /// Only the realtime servers themselves, without the bridge.
     var isHubOnly = false
+    /// Only the client library.
+    var isClientOnly = false
     let folder: String
     let binaries: String
 
     static func main() {
         var arguments = CommandLine.arguments.dropFirst()
+        if arguments.count == 4, arguments.first == "--join", let rooms = arguments.last.flatMap({ Int($0) }) {
+            JoiningClient.run(url: CommandLine.arguments[2], auth: CommandLine.arguments[3], rooms: rooms)
+        }
         guard let binaries = folderOfThisProgram() else { fail("cannot find its own folder") }
         var folder = Array("/tmp/roombench-XXXXXX".utf8CString)
         guard mkdtemp(&folder) != nil else { fail("cannot make a temporary folder") }
@@ -21,6 +26,10 @@ struct Benchmark {
         while let option = arguments.popFirst() {
             if option == "--hub" {
                 benchmark.isHubOnly = true
+                continue
+            }
+            if option == "--client" {
+                benchmark.isClientOnly = true
                 continue
             }
             switch (option, arguments.first.flatMap { Int($0) }) {
@@ -45,6 +54,8 @@ struct Benchmark {
         var table = Table()
         for round in 1...rounds {
             note("round \(round) of \(rounds)")
+            joining(&table)
+            if isClientOnly { continue }
             hub(&table)
             if isHubOnly { continue }
             wrk(&table)

@@ -12,8 +12,9 @@ final class RealtimeServer {
     private let program: Program
     private let client: PlainClient
 
-    /// `history` is what each room keeps, in events; `isHub`: our own, whatever is at hand.
-    init(folder: String, binaries: String, history: Int, isHub: Bool = false) {
+    /// `history` is what each room keeps, in events; `isHub`: our own, whatever is at hand; `hasAuth`: rooms of our own want
+    /// a token, which its auth route gives.
+    init(folder: String, binaries: String, history: Int, isHub: Bool = false, hasAuth: Bool = false) {
         let held = HeldPort()
         port = held.number
         if !isHub, let centrifugo = Self.centrifugo {
@@ -36,11 +37,13 @@ final class RealtimeServer {
         } else {
             name = "roomhub"
             writeFile("\(folder)/api-key", Self.key)
+            let access = hasAuth ? "" : #""public": true, "#
+            let auth = hasAuth ? #", "auth": {"users": {"app": {"rooms": ["order:{id}"]}}}"# : ""
             writeFile(
                 "\(folder)/hub.json",
                 """
                 {"api_key": {"file": "\(folder)/api-key"},
-                 "rooms": [{"pattern": "order:{id}", "public": true, "history": \(history), "keep": "30m"}]}
+                 "rooms": [{"pattern": "order:{id}", \(access)"history": \(history), "keep": "30m"}]\(auth)}
                 """
             )
             program = Program(
@@ -54,6 +57,7 @@ final class RealtimeServer {
     }
 
     var url: String { "ws://127.0.0.1:\(port)/connection/websocket" }
+    var authURL: String { "http://127.0.0.1:\(port)/auth" }
     var cpuMicroseconds: Double { program.cpuMicroseconds }
     var memory: (anonymous: Int, peak: Int) { program.memory }
 

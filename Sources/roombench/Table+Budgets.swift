@@ -37,6 +37,8 @@ extension Table {
         row("CPU per event end to end, signed, Unix (µs)", cpu("end to end over Unix"), atMost: 9)
         row("latency p50 beyond the frame (ms)", rate("latency p50"), atMost: 0.8)
         row("latency p99 beyond the frame (ms)", rate("latency p99"), atMost: 4)
+        row("10,000 rooms joined by one client (s)", rate("client in 10000 rooms, joined"), atMost: 5)
+        row("anonymous memory of a client in 10,000 rooms (MB)", memory("client in 10000 rooms, joined"), atMost: 32)
         row("anonymous memory when idle (MB)", rate("idle memory"), atMost: 10)
         row(
             "roomhub, in and out to one subscriber, 300 bytes (events/s)",

@@ -32,6 +32,11 @@ struct Table {
         names.first { $0.hasPrefix(prefix) }.flatMap { rows[$0] }.flatMap { $0.cpu.isEmpty ? nil : Self.median($0.cpu) }
     }
 
+    /// The most anonymous memory of the first row whose name starts so, in megabytes.
+    func memory(_ prefix: String) -> Double? {
+        names.first { $0.hasPrefix(prefix) }.flatMap { rows[$0]?.anonymous.max() }.map { Double($0) / 1024 }
+    }
+
     func printRows() {
         let width = (names.map(\.count).max() ?? 0) + 2
         print("\n" + pad("", width) + "  events/s   CPU us/event   anonymous MB   peak MB   lowest-highest")

@@ -74,6 +74,24 @@ import Testing
         #expect([106, 3_504].contains(pool.failures[0].code))
     }
 
+    @Test("C34: rooms that no connection may hold fail, also late ones; they are joined once the server allows more")
+    func allowedLater() async throws {
+        let hub = try TestHub { $0.session.userConnectionLimit = 2 }
+        let other = try LivePool(port: hub.port, roomsPerConnection: 1, user: "ann")
+        await other.add(["order:other"])
+        try await eventually { other.joined.count == 1 }
+        let pool = try LivePool(port: hub.port, roomsPerConnection: 100, user: "ann")
+        await pool.add(rooms(200))
+        try await eventually { pool.joined.count == 128 && pool.failures.count == 72 }
+        await pool.add(["order:late"])
+        try await eventually { pool.failures.contains { $0.room == 200 && $0.code == 3_504 } }
+        #expect(Set(pool.failures.map(\.room)).isDisjoint(with: pool.joined))
+        await other.end()
+        try await eventually { pool.joined.count == 201 }
+        #expect(pool.joins.values.allSatisfy { $0 == 1 })
+        #expect(try await hub.connections == 2)
+    }
+
     @Test("a room that moves after it was joined goes on behind its position")
     func movesWithPosition() async throws {
         let hub = try TestHub()
@@ -122,6 +140,7 @@ private final class LivePool: Sendable {
     init(port: UInt16, roomsPerConnection: Int, user: String? = nil) throws {
         var options = ConnectionOptions(url: try ServerURL(ByteString("ws://127.0.0.1:\(port)/connection/websocket")))
         options.policy.backoff = Backoff(least: .milliseconds(10), most: .milliseconds(200))
+        options.policy.slowRetry = .milliseconds(300)
         if let user {
             let token = TokenKey(HubConfiguration.usualTokenSecret).sign { writer in
                 writer.key(literal: "sub")
@@ -149,6 +168,14 @@ private final class LivePool: Sendable {
         Thread.detachNewThread {
             loop.join()
             queue.close()
+        }
+    }
+
+    /// Leaves its rooms and closes its connections.
+    func end() async {
+        let (loop, pool) = (transport.loop, pool)
+        await withCheckedContinuation { continuation in
+            loop.post { pool.value.stop { continuation.resume() } }
         }
     }
 

@@ -19,7 +19,7 @@ struct SessionBench {
         session = SessionStateMachine(
             room: 0,
             specification: RoomSpecification(name: "room", start: start),
-            policy: policy
+            policy: SharedPolicy(policy)
         )
         self.stream = stream
     }

@@ -17,6 +17,12 @@ package struct ServerAPI: Sendable {
         try await call("batch", #"{"commands":[\#(commands.joined(separator: ","))]}"#)
     }
 
+    /// Publishes one event in each room.
+    package func publishToEach(_ events: [(room: String, data: String)]) async throws {
+        let commands = events.map { #"{"publish":{"channel":"\#($0.room)","data":\#($0.data)}}"# }
+        try await call("batch", #"{"commands":[\#(commands.joined(separator: ","))]}"#)
+    }
+
     package func publish(_ room: String, numbers: ClosedRange<Int>) async throws {
         try await publish(room, numbers.map { #"{"n":\#($0)}"# })
     }

@@ -37,13 +37,10 @@ extension ConnectionStateMachine {
     }
 
     private mutating func enqueueAll() {
-        let order = sessions.indices.sorted { left, right in
-            let (left, right) = (sessions[left], sessions[right])
-            return (left.isSuspect ? 1 : 0, left.liveSince, left.room) < (
-                right.isSuspect ? 1 : 0, right.liveSince, right.room
-            )
+        let order = sessions.indices.map { room in
+            (isSuspect: sessions[room].isSuspect ? 1 : 0, since: sessions[room].liveSince, room: room)
         }
-        for room in order { enqueue(room) }
+        for entry in order.sorted(by: <) { enqueue(entry.room) }
     }
 
     mutating func enqueue(_ room: Int) {
@@ -88,12 +85,17 @@ extension ConnectionStateMachine {
     }
 
     private mutating func sendQueued(_ turn: inout Turn) {
+        guard hasPlace else { return }
         var kept: [Int] = []
         var pages: [(missing: UInt64, room: Int)] = []
         let waiting = queue
         // A room whose token cannot be had may come back into it.
         queue = []
-        for room in waiting {
+        for (index, room) in waiting.enumerated() {
+            guard hasPlace else {
+                kept += waiting[index...]
+                break
+            }
             guard let wish = sessions[room].wish else {
                 isQueued[room] = false
                 continue
@@ -111,6 +113,9 @@ extension ConnectionStateMachine {
         sendSuspect(&turn)
         sendAccused(&turn)
     }
+
+    /// For a command of any kind.
+    private var hasPlace: Bool { window.admits(isHeavy: false, isAlone: false) }
 
     /// After an overload rooms that miss little come first, so it must be known how much each misses; gives those that
     /// have to wait.
@@ -205,7 +210,8 @@ extension ConnectionStateMachine {
 
     /// One line once every room is joined or refused.
     private mutating func reportJoined(_ turn: inout Turn) {
-        guard isJoining, sessions.allSatisfy(\.isSettled) else { return }
+        // From the end: the last ones are joined last, so one look at each answer is enough.
+        guard isJoining, sessions.indices.reversed().allSatisfy({ sessions[$0].isSettled }) else { return }
         isJoining = false
         let wanted = sessions.count(where: \.isWanted)
         let joined = sessions.count { $0.state == .live }

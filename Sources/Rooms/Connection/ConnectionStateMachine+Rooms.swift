@@ -12,7 +12,7 @@ extension ConnectionStateMachine {
             return room
         }
         let room = freeRooms.popLast() ?? sessions.count
-        let session = SessionStateMachine(room: room, specification: specification, policy: policy)
+        let session = SessionStateMachine(room: room, specification: specification, policy: shared)
         if room == sessions.count {
             sessions.append(session)
             isQueued.append(false)
@@ -46,7 +46,7 @@ extension ConnectionStateMachine {
         guard sessions[room].state == .gone, index.find(sessions[room].name) == room else { return }
         index.remove(sessions[room].name)
         if let next = successors.removeValue(forKey: room) {
-            sessions[room] = SessionStateMachine(room: room, specification: next, policy: policy)
+            sessions[room] = SessionStateMachine(room: room, specification: next, policy: shared)
             begin(room)
         } else {
             freeRooms.append(room)

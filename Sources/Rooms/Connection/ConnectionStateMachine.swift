@@ -39,7 +39,8 @@ struct ConnectionStateMachine {
         case stopped
     }
 
-    let policy: ConnectionPolicy
+    let shared: SharedPolicy
+    var policy: ConnectionPolicy { shared.policy }
     var state = State.idle
     private(set) var generation: UInt64 = 0
     var sessions: [SessionStateMachine]
@@ -125,8 +126,9 @@ struct ConnectionStateMachine {
     var pausedAt: Instant?
 
     init(policy: ConnectionPolicy, rooms: [RoomSpecification]) {
-        self.policy = policy
-        sessions = rooms.enumerated().map { SessionStateMachine(room: $0, specification: $1, policy: policy) }
+        let shared = SharedPolicy(policy)
+        self.shared = shared
+        sessions = rooms.enumerated().map { SessionStateMachine(room: $0, specification: $1, policy: shared) }
         index = RoomIndex(rooms.map(\.name))
         window = CommandWindow(most: policy.commandsInFlight, mostHeavy: policy.recoveriesInFlight)
         isQueued = Array(repeating: false, count: rooms.count)

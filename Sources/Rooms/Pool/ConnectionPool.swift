@@ -14,7 +14,8 @@ package protocol PoolSink: AnyObject {
 /// came, so that a restart finds the same rooms together.
 ///
 /// A room that a connection has no place for (error 106) goes to another one; a user who may have fewer connections
-/// (close 3504) gets more rooms on each, up to what servers allow. On its loop's thread.
+/// (close 3504) gets more rooms on each, up to what servers allow. What no connection takes has failed, and is tried
+/// again after a long pause. On its loop's thread.
 package final class ConnectionPool {
     /// A server's own limit, unless it was changed.
     private static let mostRooms = 128
@@ -23,7 +24,7 @@ package final class ConnectionPool {
         var specification: RoomSpecification
         var position: RoomPosition?
         var isAnchored = false
-        /// Nil: nowhere, it failed for good.
+        /// Nil: nowhere, until there is a place.
         var place: (member: Int, room: Int)?
     }
 
@@ -34,10 +35,19 @@ package final class ConnectionPool {
     private var roomsPerConnection: Int
     /// How many connections the server lets this user have; learnt when one too many is refused.
     private var mostConnections = Int.max
+    /// Rooms that are nowhere are tried again then.
+    private var retry: TimerID?
+    /// One connection more than was last allowed is being tried.
+    private var isTrying = false
 
     private var entries: [Entry?] = []
     private var freeEntries: [Int] = []
+    /// By their numbers.
     private var members: [Int: PoolMember] = [:]
+    /// The numbers of all connections, in their order.
+    private var numbers: [Int] = []
+    /// Connections with lower numbers are full.
+    private var firstOpen = 0
     private var isStopped = false
 
     package init(
@@ -61,7 +71,10 @@ package final class ConnectionPool {
         let room = freeEntries.popLast() ?? entries.count
         let entry = Entry(specification: specification)
         if room == entries.count { entries.append(entry) } else { entries[room] = entry }
-        _ = place(room, besides: nil)
+        if !place(room, besides: nil) {
+            // Later: who adds it does not know its number yet.
+            transport.loop.schedule(after: .zero) { [weak self] in self?.reportHomeless(room) }
+        }
         return room
     }
 
@@ -69,8 +82,11 @@ package final class ConnectionPool {
         guard let entry = entries[room] else { return }
         entries[room] = nil
         freeEntries.append(room)
-        if let place = entry.place { members[place.member]?.remove(place.room) }
-        retireEmpty()
+        if let place = entry.place, let member = members[place.member] {
+            member.remove(place.room)
+            firstOpen = min(firstOpen, place.member)
+            if member.count == 0 { retireEmpty() }
+        }
     }
 
     /// The answer comes as an item of that number; at once and empty where the room is on no connection.
@@ -118,9 +134,9 @@ package final class ConnectionPool {
 
     /// False when no connection can take it.
     private func place(_ room: Int, besides old: Int?) -> Bool {
-        let numbers = members.keys.sorted().filter { $0 != old }
-        let open = numbers.first { (members[$0].map { $0.count < $0.limit(roomsPerConnection) }) == true }
-        guard let number = open ?? newMember(), let member = members[number], let entry = entries[room] else {
+        guard let number = openMember(besides: old) ?? newMember(), let member = members[number],
+            let entry = entries[room]
+        else {
             entries[room]?.place = nil
             return false
         }
@@ -130,11 +146,24 @@ package final class ConnectionPool {
         return true
     }
 
+    private func openMember(besides old: Int?) -> Int? {
+        for number in numbers where number >= firstOpen && number != old {
+            guard let member = members[number], member.count < member.limit(roomsPerConnection) else { continue }
+            if old == nil { firstOpen = number }
+            return number
+        }
+        return nil
+    }
+
     private func newMember() -> Int? {
         guard members.count < mostConnections else { return nil }
         let number = (0...members.count).first { members[$0] == nil } ?? members.count
-        let member = PoolMember(transport: transport, options: options, pool: self, number: number, logger: logger)
+        let member = PoolMember(transport: transport, options: options, number: number, logger: logger) {
+            [weak self] in self?.took($0, from: number) ?? .open
+        }
         members[number] = member
+        numbers = members.keys.sorted()
+        firstOpen = min(firstOpen, number)
         member.driver.start()
         return number
     }
@@ -146,11 +175,12 @@ package final class ConnectionPool {
             members[number] = nil
             member.driver.stop {}
         }
+        numbers = members.keys.sorted()
     }
 
     // MARK: what connections say
 
-    fileprivate func took(_ items: [SinkItem], from number: Int) -> Intake {
+    private func took(_ items: [SinkItem], from number: Int) -> Intake {
         guard let member = members[number], let sink else { return .open }
         var mine: [SinkItem] = []
         mine.reserveCapacity(items.count)
@@ -203,9 +233,8 @@ package final class ConnectionPool {
         transport.loop.schedule(after: .zero) { [weak self] in
             guard let self, let place = entries[room]?.place, place == (member.number, local) else { return }
             member.remove(local)
-            if !self.place(room, besides: member.number) {
-                _ = sink?.take([.failed(room: room, code: 106, reason: "limit exceeded")])
-            }
+            firstOpen = min(firstOpen, member.number)
+            if !self.place(room, besides: member.number) { reportHomeless(room, code: 106, "limit exceeded") }
         }
         return true
     }
@@ -217,12 +246,17 @@ package final class ConnectionPool {
             return
         }
         sink?.connectionChanged(status, rooms: member.rooms.values.sorted())
+        guard status == .connected, isTrying else { return }
+        transport.loop.schedule(after: .zero) { [weak self] in self?.tryMore() }
     }
 
     /// The user has one connection too many: its rooms go to the others, more on each.
     private func give(up number: Int) {
         guard let member = members.removeValue(forKey: number) else { return }
+        numbers = members.keys.sorted()
+        firstOpen = 0
         mostConnections = members.count
+        isTrying = false
         member.driver.stop {}
         let total = entries.count { $0 != nil }
         roomsPerConnection = max(roomsPerConnection, min(Self.mostRooms, (total + members.count - 1) / members.count))
@@ -230,57 +264,39 @@ package final class ConnectionPool {
             "the server allows this user fewer connections: more rooms on each",
             LogField(.count, members.count)
         )
-        for room in member.rooms.values.sorted() where !place(room, besides: nil) {
-            let reason: ByteString = "the server allows this user no connection for it"
-            _ = sink?.take([.failed(room: room, code: UInt32(CloseCode.connectionLimit), reason: reason)])
-        }
+        for room in member.rooms.values.sorted() where !place(room, besides: nil) { reportHomeless(room) }
     }
-}
 
-/// One connection of a pool, and which of the pool's rooms it holds under which number.
-private final class PoolMember {
-    let number: Int
-    let driver: ConnectionDriver
-    private(set) var rooms: [Int: Int] = [:]
-    private var knownLimit: Int?
-    /// On their way to another connection.
-    private var refused: Set<Int> = []
+    // MARK: rooms that are nowhere
 
-    init(
-        transport: TransportLoop,
-        options: ConnectionOptions,
-        pool: ConnectionPool,
-        number: Int,
-        logger: Logger
+    private func reportHomeless(
+        _ room: Int,
+        code: UInt32 = UInt32(CloseCode.connectionLimit),
+        _ reason: ByteString = "the server allows this user no connection for it"
     ) {
-        self.number = number
-        driver = ConnectionDriver(transport: transport, options: options, rooms: [], logger: logger) {
-            [weak pool] items in pool?.took(items, from: number) ?? .open
+        guard let entry = entries[room], entry.place == nil else { return }
+        _ = sink?.take([.failed(room: room, code: code, reason: reason)])
+        retryLater()
+    }
+
+    private func retryLater() {
+        guard retry == nil, !isStopped else { return }
+        retry = transport.loop.schedule(after: options.policy.slowRetry) { [weak self] in
+            self?.retry = nil
+            self?.tryMore()
         }
     }
 
-    var count: Int { rooms.count }
-
-    func limit(_ usual: Int) -> Int { min(usual, knownLimit ?? usual) }
-
-    /// The server has no place for the room here; false when it had none at all.
-    func refuse(_ local: Int) -> Bool {
-        refused.insert(local)
-        let held = rooms.count - refused.count
-        knownLimit = max(1, min(held, knownLimit ?? held))
-        return held > 0
-    }
-
-    /// Gives the connection's own number for it.
-    func add(_ specification: RoomSpecification, as room: Int) -> Int {
-        let local = driver.add(specification)
-        rooms[local] = room
-        return local
-    }
-
-    func remove(_ local: Int) {
-        rooms[local] = nil
-        refused.remove(local)
-        driver.remove(local)
+    /// The server may have counted a connection that was over already, or its limit is another one now.
+    private func tryMore() {
+        guard !isStopped, let first = entries.firstIndex(where: { $0 != nil && $0?.place == nil }) else {
+            isTrying = false
+            return
+        }
+        isTrying = true
+        if mostConnections < .max { mostConnections += 1 }
+        for room in entries.indices[first...] where entries[room] != nil && entries[room]?.place == nil {
+            guard place(room, besides: nil) else { return retryLater() }
+        }
     }
 }

@@ -1,7 +1,8 @@
 internal import RoomsRuntime
 internal import RoomsWire
 
-/// What the loop knows of a room and what waits for its handlers: filled on the loop, emptied by the room's own task.
+/// What the loop knows of a room and what waits for its handlers: filled on the loop, emptied by a task of the room that
+/// lives as long as something waits.
 final class RoomInbox: Sendable {
     struct Status: Sendable {
         var state = RoomState.joining
@@ -21,7 +22,14 @@ final class RoomInbox: Sendable {
     let status = Lock(Status())
     private let reader: EventReader
     private let budget: DeliveryBudget
-    private let queue: AsyncStream<Delivery>.Continuation
+    private let queue = Lock(Queue())
+
+    private struct Queue: Sendable {
+        var waiting: [Delivery] = []
+        /// A task hands on what was taken from here.
+        var isRunning = false
+        var isOver = false
+    }
 
     private enum Delivery: Sendable {
         case published(Publication, RoomPosition?, isReplayed: Bool, receivedAt: Int64)
@@ -39,20 +47,7 @@ final class RoomInbox: Sendable {
         self.name = name
         self.reader = reader
         self.budget = budget
-        // The budget bounds what waits in all rooms together: reading stops, and nothing is dropped.
-        let (stream, queue) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .unbounded)
-        self.queue = queue
-        let run: @concurrent @Sendable () async -> Void = { [listeners, budget, reader, name] in
-            for await delivery in stream {
-                await Self.handOn(delivery, name, listeners, reader)
-                budget.release(delivery.bytes)
-            }
-        }
-        // Handlers are an app's own code, called one after another: each room has a task for it, which ends with the queue.
-        _ = Task(operation: run)
     }
-
-    deinit { queue.finish() }
 
     // MARK: from the loop
 
@@ -124,12 +119,30 @@ final class RoomInbox: Sendable {
         }
         for waiter in waiting { waiter.resume(throwing: RoomError.left) }
         listeners.end()
-        queue.finish()
+        let dropped = queue.withLock { queue in
+            defer { queue.waiting = [] }
+            queue.isOver = true
+            return queue.waiting
+        }
+        for delivery in dropped { budget.release(delivery.bytes) }
     }
 
+    /// Nothing waits for a handler that is not there.
     private func put(_ delivery: Delivery) {
+        guard !listeners.isEmpty else { return }
+        // The budget bounds what waits in all rooms together: reading stops, and nothing is dropped.
         budget.take(delivery.bytes)
-        if case .terminated = queue.yield(delivery) { budget.release(delivery.bytes) }
+        let (isOver, isIdle) = queue.withLock { queue in
+            if !queue.isOver { queue.waiting.append(delivery) }
+            defer { queue.isRunning = queue.isRunning || !queue.isOver }
+            return (queue.isOver, !queue.isRunning)
+        }
+        if isOver { return budget.release(delivery.bytes) }
+        guard isIdle else { return }
+        // Handlers are an app's own code, called one after another: a room has one task for it, while there is something
+        // to do, since ten thousand of them that wait take more memory than everything else of their rooms.
+        let run: @concurrent @Sendable () async -> Void = { await self.handOnAll() }
+        _ = Task(operation: run)
     }
 
     private static func takeWaiting(_ status: inout Status) -> [CheckedContinuation<Void, any Error>] {
@@ -170,6 +183,24 @@ final class RoomInbox: Sendable {
     }
 
     // MARK: the room's task
+
+    private func handOnAll() async {
+        while var batch = takeWaiting() {
+            while let delivery = batch.popLast() {
+                await Self.handOn(delivery, name, listeners, reader)
+                budget.release(delivery.bytes)
+            }
+        }
+    }
+
+    /// The last one first; nil ends the task.
+    private func takeWaiting() -> [Delivery]? {
+        queue.withLock { queue in
+            defer { queue.waiting = [] }
+            queue.isRunning = !queue.waiting.isEmpty
+            return queue.isRunning ? queue.waiting.reversed() : nil
+        }
+    }
 
     private static let ownNames: Set<ByteString> = ["joined", "join", "leave", "count", "error", "kicked"]
 

@@ -43,6 +43,8 @@ final class RoomListeners: Sendable {
         state.withLock { state in state.entries.removeAll { $0.listener == listener } }
     }
 
+    var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
+
     /// Those who want an event of that name, and of publications those who want all.
     func calls(for name: ByteString, isPublished: Bool) -> [@Sendable (RoomEvent) async -> Void] {
         state.withLock { state in

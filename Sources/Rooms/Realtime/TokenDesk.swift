@@ -18,6 +18,7 @@ final class TokenDesk {
     private var hasBeenNobody = false
     /// The route was asked for a connection token: until then a client whose rooms all have grants is nobody.
     private var hasAskedForConnection = false
+    private var isTelling = false
 
     /// Which rooms the app is in, or on its way into.
     var rooms: () -> [ByteString] = { [] }
@@ -95,7 +96,10 @@ final class TokenDesk {
         var names: [ByteString] = []
         var isForConnection = subject == .connection
         switch subject {
-        case .connection: names = rooms()
+        case .connection:
+            // The others that dial wait for the same.
+            guard !awaited.contains(.connection) else { return }
+            names = rooms()
         case .room(let name):
             names = [name]
             isForConnection = !hasAskedForConnection && route.grant(for: .connection)?.token == nil
@@ -127,7 +131,18 @@ final class TokenDesk {
                 failed(nil, error)
             }
         }
-        arrived()
+        tell()
+    }
+
+    /// Once for all answers of a turn: one to the route has those of up to a thousand rooms.
+    private func tell() {
+        guard !isTelling else { return }
+        isTelling = true
+        transport.loop.schedule(after: .zero) { [weak self] in
+            guard let self else { return }
+            isTelling = false
+            arrived()
+        }
     }
 
     /// Grants that let nobody in are not this user's: the server would close on them, and the route has others.

@@ -54,7 +54,8 @@ struct SessionStateMachine {
 
     let room: Int
     let name: ByteString
-    let policy: ConnectionPolicy
+    private let shared: SharedPolicy
+    var policy: ConnectionPolicy { shared.policy }
 
     var state = State.away
     /// False once the room is being left for good.
@@ -124,9 +125,9 @@ struct SessionStateMachine {
     var holdbacks = 0
     var heldUntil: Instant?
 
-    init(room: Int, specification: RoomSpecification, policy: ConnectionPolicy) {
+    init(room: Int, specification: RoomSpecification, policy: SharedPolicy) {
         self.room = room
-        self.policy = policy
+        shared = policy
         name = specification.name
         startsEarliest = specification.start == .earliest
         if case .resume(let known) = specification.start {
