@@ -6,6 +6,9 @@ public struct EventMeta: Hashable, Sendable {
     public let from: String?
     /// The event's place in what the room keeps, `<epoch>:<offset>`, for `history(before:)` and `join(_:after:)`; empty
     /// for an event that was not kept.
+    ///
+    /// Of the room's own events `joined` has the place behind which new ones follow, and the `error` of code `gap` the one
+    /// behind what is missing: who keeps positions keeps these as well.
     public let id: String
     /// When it happened, in milliseconds since 1970: as its publisher said, else when it was received.
     public let at: Int64

@@ -61,7 +61,7 @@ final class EventReader: Sendable {
     func meta(of publication: Publication, _ position: RoomPosition?, _ isReplayed: Bool, _ at: Int64) -> EventMeta {
         EventMeta(
             from: publication.info.map { $0.user.string },
-            id: position.map { "\($0.epoch.string):\($0.offset)" } ?? "",
+            id: position?.id ?? "",
             at: at,
             replayed: isReplayed
         )

@@ -22,9 +22,12 @@ public final class Realtime: Sendable {
     /// told by the room's `error` of code `gap`. Without effect for a room that is joined already; an empty one stands for
     /// none, with one that is no id the room is `failed` with `bad_request`. After `close` the room is `left` from the
     /// beginning.
+    ///
+    /// `handlers` is called at once, before anything of the room can come: handlers that are registered in it hear
+    /// everything. Those that are registered later hear what comes then.
     @discardableResult
-    public func join(_ name: String, after id: String? = nil) -> Room {
-        handle.join(name, after: id)
+    public func join(_ name: String, after id: String? = nil, _ handlers: (Room) -> Void = { _ in }) -> Room {
+        handle.join(name, after: id, handlers)
     }
 
     /// The room of that name, if it was joined.

@@ -104,8 +104,8 @@ final class RealtimeCore: PoolSink {
             switch item {
             case .event(let room, let publication, let position, let isReplayed):
                 inboxes[room]?.published(publication, position, isReplayed: isReplayed)
-            case .gap(let room, let gap, _): inboxes[room]?.reportGap(gap)
-            case .joined(let room, _, _): joined(room)
+            case .gap(let room, let gap, let position): inboxes[room]?.reportGap(gap, position)
+            case .joined(let room, let position, _): joined(room, position)
             case .failed(let room, let code, let reason): failed(room, code, reason)
             case .member(let room, let info, let isHere): member(room, info, isHere: isHere)
             case .answer(let number, let body): answered(number, body)
@@ -131,9 +131,9 @@ final class RealtimeCore: PoolSink {
         }
     }
 
-    private func joined(_ room: Int) {
+    private func joined(_ room: Int, _ position: RoomPosition?) {
         guard let inbox = inboxes[room] else { return }
-        inbox.joined()
+        inbox.joined(at: position)
         // Rooms without members answer with an error, and that is all.
         lastPresence -= 1
         presences[lastPresence] = room

@@ -41,7 +41,7 @@ final class RealtimeHandle: Sendable {
 
     // MARK: rooms
 
-    func join(_ name: String, after id: String?) -> Room {
+    func join(_ name: String, after id: String?, _ handlers: (Room) -> Void) -> Room {
         let key = ByteString(name)
         let (room, isNew, isOver) = state.withLock { state in
             if let room = state.rooms[key] { return (room, false, false) }
@@ -49,6 +49,7 @@ final class RealtimeHandle: Sendable {
             if !state.isOver { state.rooms[key] = room }
             return (room, true, state.isOver)
         }
+        handlers(room)
         guard isNew else { return room }
         if isOver { room.inbox.left() }
         let (core, inbox) = (core, room.inbox)
@@ -209,4 +210,7 @@ extension RoomPosition {
         else { return nil }
         self.init(epoch: ByteString(Array(bytes[..<colon])), offset: offset)
     }
+
+    /// Empty while the server did not tell the stream's epoch.
+    var id: String { epoch.isEmpty ? "" : "\(epoch.string):\(offset)" }
 }

@@ -35,14 +35,14 @@ extension RoomInbox {
         if let count { own("count", ["n": JSONValue(count)]) }
     }
 
-    /// Events of the room are missing.
-    func reportGap(_ gap: RoomGap) {
+    /// Events of the room are missing; what follows them comes behind `position`.
+    func reportGap(_ gap: RoomGap, _ position: RoomPosition) {
         var details: [(String, JSONValue)] = [
             ("reason", JSONValue(gap.reason.rawValue)), ("epoch", JSONValue(gap.epoch.string)),
             ("from", JSONValue(gap.from)),
         ]
         if let to = gap.to { details.append(("to", JSONValue(to))) }
-        report(RoomError(.gap, "events are missing that the server keeps no more"), details)
+        report(RoomError(.gap, "events are missing that the server keeps no more"), details, at: position)
     }
 }
 

@@ -56,20 +56,21 @@ final class RoomInbox: Sendable {
         put(.published(publication, position, isReplayed: isReplayed, receivedAt: now))
     }
 
-    /// An event of the room itself.
-    func own(_ event: String, _ data: JSONValue) {
-        let meta = EventMeta(from: nil, id: "", at: SystemClock.wallMilliseconds, replayed: false)
+    /// An event of the room itself; `position` is where it leaves the room.
+    func own(_ event: String, _ data: JSONValue, at position: RoomPosition? = nil) {
+        let now = SystemClock.wallMilliseconds
+        let meta = EventMeta(from: nil, id: position?.id ?? "", at: now, replayed: false)
         put(.own(RoomEvent(event: event, data: data, meta: meta, bytes: [])))
     }
 
-    func joined() {
+    func joined(at position: RoomPosition?) {
         let waiting = status.withLock { status in
             status.state = .joined
             status.error = nil
             status.trouble = nil
             return Self.takeWaiting(&status)
         }
-        own("joined", JSONValue([]))
+        own("joined", JSONValue([]), at: position)
         for waiter in waiting { waiter.resume() }
     }
 
@@ -95,9 +96,9 @@ final class RoomInbox: Sendable {
     }
 
     /// Tells the app of an error that leaves the room's state as it is.
-    func report(_ error: RoomError, _ details: [(String, JSONValue)] = []) {
+    func report(_ error: RoomError, _ details: [(String, JSONValue)] = [], at position: RoomPosition? = nil) {
         let members = [("code", JSONValue(error.code.rawValue)), ("message", JSONValue(error.message))] + details
-        own("error", JSONValue(JSONObject(members.map { (key: $0.0, value: $0.1) })))
+        own("error", JSONValue(JSONObject(members.map { (key: $0.0, value: $0.1) })), at: position)
     }
 
     /// Tells the app, once until it is joined, why it is not yet.
