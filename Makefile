@@ -20,6 +20,7 @@ build: ## Builds the release binaries into .build/release
 	@.ci/setup build
 	$(SWIFT) build -c release --static-swift-stdlib --product roombridge
 	$(SWIFT) build -c release --static-swift-stdlib --product roomhub
+	$(SWIFT) build -c release --static-swift-stdlib --product roomtail
 
 test: setup ## Sets up, builds, runs every test and prints the ten slowest
 	$(SWIFT) build --build-tests

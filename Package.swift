@@ -33,6 +33,7 @@ let package = Package(
         .library(name: "Rooms", targets: ["Rooms"]),
         .executable(name: "roombridge", targets: ["roombridge"]),
         .executable(name: "roomhub", targets: ["roomhub"]),
+        .executable(name: "roomtail", targets: ["roomtail"]),
         .executable(name: "roombench", targets: ["roombench"]),
         .executable(name: "curlloop", targets: ["curlloop"]),
     ],
@@ -79,6 +80,7 @@ let package = Package(
         // 5: programs
         program("roombridge", needs: ["BridgeCore"]),
         program("roomhub", needs: ["HubCore"]),
+        program("roomtail", needs: ["Rooms"]),
         program("roombench", needs: ["Rooms", "RoomsHTTP", "RoomsTransport", "RoomsWire", "RoomsRuntime"]),
         .executableTarget(name: "curlloop", dependencies: ["CRoomsCurl"]),
 
@@ -136,7 +138,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             needs: [
-                "roombridge", "roomhub", "Rooms", "RoomsWebSocket", "RoomsWire", "RoomsRuntime", "BridgeTestSupport",
+                "roombridge", "roomhub", "roomtail", "Rooms", "RoomsWebSocket", "RoomsWire", "RoomsRuntime",
+                "BridgeTestSupport",
             ],
             exclude: ["Clients/Programs", "Examples/rooms.md", "Python"]
         ),

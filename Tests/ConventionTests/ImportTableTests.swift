@@ -24,6 +24,7 @@ import Testing
         "HubCore": ["LocalHTTP", "RoomsWebSocket", "RoomsWire", "RoomsRuntime"],
         "roombridge": ["BridgeCore"],
         "roomhub": ["HubCore"],
+        "roomtail": ["Rooms"],
     ]
 
     /// Measures whatever it likes, but for C libraries.
