@@ -26,6 +26,9 @@ extern int accept4(int socket, void *_Nullable address, socklen_t *_Nullable len
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *_Nonnull actions, int from);
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *_Nonnull actions, const char *_Nonnull path);
 extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
+extern int posix_openpt(int flags);
+extern int unlockpt(int terminal);
+extern int ptsname_r(int terminal, char *_Nonnull name, size_t length);
 
 /* pthread_t belongs to whichever C module named it first; an integer does not. */
 static inline int shim_thread_start(

@@ -16,6 +16,7 @@ enum Programs {
 
     static var bridge: String { folder + "/roombridge" }
     static var hub: String { folder + "/roomhub" }
+    static var tail: String { folder + "/roomtail" }
 
     /// The Python that `make setup` filled with the judges.
     static func python() throws -> String {
