@@ -122,11 +122,13 @@ final class RealtimeCore: PoolSink {
             for room in rooms { inboxes[room]?.joining() }
         case .waiting(let code, let reason, _, let isTerminal):
             for room in rooms {
-                guard isTerminal else {
-                    inboxes[room]?.joining()
+                guard !isTerminal else {
+                    failed(room, code, reason)
                     continue
                 }
-                failed(room, code, reason)
+                // A link that was lost is mostly there again at once; that it cannot be made is told.
+                guard let inbox = inboxes[room], !inbox.joining() else { continue }
+                inbox.reportTrouble(RoomError(.unavailable, code == 0 ? "\(reason)" : "\(reason) (\(code))"))
             }
         }
     }

@@ -74,10 +74,13 @@ final class RoomInbox: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// The link was lost, or a refusal is over: it is on its way in again.
-    func joining() {
+    /// The link was lost, or a refusal is over: it is on its way in again; false when it was so before.
+    @discardableResult
+    func joining() -> Bool {
         status.withLock { status in
-            if status.state == .joined { status.state = .joining }
+            guard status.state == .joined else { return false }
+            status.state = .joining
+            return true
         }
     }
 
