@@ -44,6 +44,9 @@ import Rooms
         options.token = try wish.tokenFile.map { file throws(Failure) in try TextFile.lines(file).first ?? "" }
         let headers = try wish.allHeaders()
         options.headers = { headers }
+        options.log = { level, line in
+            if level == .error || level == .warning { complain(line) }
+        }
         return options
     }
 
