@@ -141,7 +141,7 @@ let package = Package(
                 "roombridge", "roomhub", "roomtail", "Rooms", "RoomsWebSocket", "RoomsWire", "RoomsRuntime",
                 "BridgeTestSupport",
             ],
-            exclude: ["Clients/Programs", "Examples/rooms.md", "Python"]
+            exclude: ["Clients/Programs", "Examples/rooms.md", "Outside/App", "Python"]
         ),
     ]
 )

@@ -25,11 +25,15 @@ extension EndToEnd {
         )
         func stopped(_ kind: TailServers) async throws {
             guard let server = try await kind.start() else { return }
-            try await standStill(server)
+            try await Self.standStill(try tail(server, ["order:1", "small:1"]), server)
         }
 
-        private func standStill(_ server: any RealtimeServer) async throws {
-            let tail = try tail(server, ["order:1", "small:1"])
+        /// Stops `tail` for at least that long, and until the server has dropped it.
+        static func standStill(
+            _ tail: TailProcess,
+            for time: Duration = .zero,
+            _ server: any RealtimeServer
+        ) async throws {
             try await tail.joined(["order:1", "small:1"])
             for room in ["order:1", "small:1"] {
                 try await server.publish(1...5, to: room)
@@ -37,7 +41,11 @@ extension EndToEnd {
             }
             tail.child.signal(SIGSTOP)
             for room in ["order:1", "small:1"] { try await server.publish(6...30, to: room) }
-            try await eventually(within: .seconds(30), "the server drops it") { try await !server.hasSubscribers() }
+            let start = SystemClock.now
+            try await eventually(within: time + .seconds(60), "the server drops it") {
+                guard SystemClock.now - start >= time else { return false }
+                return try await !server.hasSubscribers()
+            }
             for room in ["order:1", "small:1"] { try await server.publish(31...60, to: room) }
             tail.child.signal(SIGCONT)
             try await tail.wait(for: 60, "what was missed") { $0.events(of: "order:1") }

@@ -39,7 +39,7 @@ final class Terminal: Sendable {
         try ChildProcess(
             "/bin/sh",
             ["-c", #"exec "$0" "$@" >"$TERMINAL" 2>&1"#, program] + arguments,
-            environment: Programs.quiet.merging(["TERMINAL": path, "TERM": "xterm"]) { $1 }
+            environment: Programs.quiet.merging(["TERMINAL": path, "TERM": "xterm", "NO_COLOR": ""]) { $1 }
                 .merging(environment) { $1 }
         )
     }
