@@ -81,8 +81,13 @@ let package = Package(
         program("roombridge", needs: ["BridgeCore"]),
         program("roomhub", needs: ["HubCore"]),
         program("roomtail", needs: ["Rooms"]),
-        program("roombench", needs: ["Rooms", "RoomsHTTP", "RoomsTransport", "RoomsWire", "RoomsRuntime"]),
+        program(
+            "roombench",
+            needs: ["Rooms", "RoomsHTTP", "RoomsTransport", "RoomsWebSocket", "RoomsWire", "RoomsRuntime"]
+        ),
         .executableTarget(name: "curlloop", dependencies: ["CRoomsCurl"]),
+        // Not under Sources, where nothing imports Foundation.
+        .executableTarget(name: "jsondecoder", path: "deploy/bench/jsondecoder", swiftSettings: settings),
 
         // tests
         .target(

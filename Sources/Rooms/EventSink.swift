@@ -33,7 +33,7 @@ package enum ConnectionStatus: Sendable, Equatable {
     case stopped
 }
 
-/// Where a connection hands its events: called on the connection's loop, once for all that one frame brought.
+/// Where a connection hands its events: called on the connection's loop, once for all that one read brought.
 package protocol EventSink: AnyObject, Sendable {
     /// Always takes; the answer says whether more may be read.
     func take(_ items: [SinkItem]) -> Intake

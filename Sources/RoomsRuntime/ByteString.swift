@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A name from outside (room, event, epoch, header value, key, path), compared and hashed as bytes.
 ///
 /// Never a `String`: two names that differ only in composed and decomposed accents are equal as strings, and CR LF is
@@ -21,7 +23,7 @@ package struct ByteString: Hashable, Sendable, Comparable, ExpressibleByStringLi
         self.init(value)
     }
 
-    package static let empty = ByteString([])
+    package static var empty: ByteString { ByteString([]) }
 
     package var isEmpty: Bool { bytes.isEmpty }
     package var count: Int { bytes.count }
@@ -31,14 +33,26 @@ package struct ByteString: Hashable, Sendable, Comparable, ExpressibleByStringLi
     /// For APIs that want a `String`, never to compare.
     package var string: String { String(decoding: bytes, as: UTF8.self) }
 
-    package static func == (left: ByteString, right: ByteString) -> Bool { left.bytes == right.bytes }
+    // Whole words at once: arrays compare and hash byte by byte.
+    package static func == (left: ByteString, right: ByteString) -> Bool {
+        left.bytes.withUnsafeBytes { right.equals($0) }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        hasher.combine(bytes.count)
+    }
 
     package static func < (left: ByteString, right: ByteString) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }
 
     package func equals(_ buffer: UnsafeRawBufferPointer) -> Bool {
-        bytes.count == buffer.count && bytes.elementsEqual(buffer)
+        guard bytes.count == buffer.count else { return false }
+        guard let start = buffer.baseAddress, buffer.count > 0 else { return true }
+        return bytes.withUnsafeBytes { bytes in
+            bytes.baseAddress.map { memcmp($0, start, buffer.count) == 0 } ?? false
+        }
     }
 
     package func hasPrefix(_ prefix: ByteString) -> Bool {

@@ -38,6 +38,12 @@ package struct Instant: Comparable, Hashable, Sendable {
 extension Duration {
     /// The duration in nanoseconds, clamped to what an `Int64` holds (292 years).
     package var wholeNanoseconds: Int64 {
+        // Divides 128 bits by 64, which is far cheaper than the division of two numbers of 128 bits in `components`.
+        let high = UInt64(truncatingIfNeeded: attoseconds >> 64)
+        if high < 500_000_000 {
+            let divided = UInt64(1_000_000_000).dividingFullWidth((high, UInt64(truncatingIfNeeded: attoseconds)))
+            return Int64(clamping: divided.quotient)
+        }
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         if overflow { return seconds < 0 ? .min : .max }

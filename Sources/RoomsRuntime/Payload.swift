@@ -1,36 +1,38 @@
 /// Immutable bytes at a fixed address: what a publisher sent, copied once from the receive buffer and shared from then on.
-package final class Payload: Sendable {
-    // Safety: the memory is written in `init` alone and freed in `deinit`; in between it is only read.
-    private nonisolated(unsafe) let base: UnsafeMutableRawPointer
-    package let count: Int
+package struct Payload: Sendable {
+    /// Count and bytes in one piece of memory.
+    private final class Storage: ManagedBuffer<Int, UInt8> {}
+
+    // Safety: the memory is written in `init` alone, and only read from then on.
+    private nonisolated(unsafe) let storage: ManagedBuffer<Int, UInt8>
 
     package init(copying bytes: UnsafeRawBufferPointer) {
-        count = bytes.count
-        base = .allocate(byteCount: max(1, bytes.count), alignment: 8)
-        if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: bytes.count) }
-    }
-
-    package init(_ bytes: [UInt8]) {
-        count = bytes.count
-        base = .allocate(byteCount: max(1, bytes.count), alignment: 8)
-        bytes.withUnsafeBytes { source in
-            if let start = source.baseAddress { base.copyMemory(from: start, byteCount: source.count) }
+        storage = Storage.create(minimumCapacity: bytes.count) { _ in bytes.count }
+        guard let source = bytes.baseAddress else { return }
+        storage.withUnsafeMutablePointerToElements {
+            UnsafeMutableRawPointer($0).copyMemory(from: source, byteCount: bytes.count)
         }
     }
 
-    package convenience init(_ string: String) {
+    package init(_ bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { Payload(copying: $0) }
+    }
+
+    package init(_ string: String) {
         self.init([UInt8](string.utf8))
     }
 
-    deinit { base.deallocate() }
-
     package static let empty = Payload([])
+
+    package var count: Int { storage.header }
 
     /// The pointer is valid for the length of the call.
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try body(UnsafeRawBufferPointer(start: base, count: count))
+        try storage.withUnsafeMutablePointers { count, bytes throws(Failure) in
+            try body(UnsafeRawBufferPointer(start: bytes, count: count.pointee))
+        }
     }
 
     package var array: [UInt8] { withBytes { [UInt8]($0) } }

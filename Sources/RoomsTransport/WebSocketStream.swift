@@ -11,15 +11,19 @@ package final class WebSocketStream {
         package var onOpen: () -> Void
         /// A binary message; the pointer lives for the call.
         package var onMessage: (UnsafeRawBufferPointer) -> Void
+        /// Behind the last of the messages that came with one read: the place to hand on what they brought.
+        package var onMessagesRead: () -> Void
         package var onEnd: (WebSocketEnd) -> Void
 
         package init(
             onOpen: @escaping () -> Void,
             onMessage: @escaping (UnsafeRawBufferPointer) -> Void,
+            onMessagesRead: @escaping () -> Void = {},
             onEnd: @escaping (WebSocketEnd) -> Void
         ) {
             self.onOpen = onOpen
             self.onMessage = onMessage
+            self.onMessagesRead = onMessagesRead
             self.onEnd = onEnd
         }
     }
@@ -211,9 +215,11 @@ package final class WebSocketStream {
     }
 
     private func takeFrames(_ bytes: UnsafeRawBufferPointer) {
+        var hasMessages = false
         session.receive(bytes) { event in
             switch event {
             case .binary(let message):
+                hasMessages = true
                 // Behind a broken write only the close is looked for when the owner wants no messages now.
                 if phase == .open, !(isBroken && isPaused) { handlers.onMessage(message) }
             case .text:
@@ -226,6 +232,7 @@ package final class WebSocketStream {
                 fail(code == 1_009 ? .messageTooLarge : .protocolViolation, "the server sent \(reason)")
             }
         }
+        if hasMessages { handlers.onMessagesRead() }
         flush()
     }
 

@@ -1,5 +1,12 @@
 /// The protocol's binary form: a frame is one or more messages, each behind its length as a varint.
 package enum ProtobufCodec {
+    /// What one message of a server is.
+    package enum Incoming {
+        /// A push of a publication and nothing else, which nearly everything is; `channel` is a slice of the frame.
+        case publication(Publication, channel: UnsafeRawBufferPointer)
+        case reply(Reply)
+    }
+
     /// Hands over the replies of a whole frame in their order.
     ///
     /// Those before a mistake have been handed over when it throws; the connection has to end then.
@@ -11,6 +18,23 @@ package enum ProtobufCodec {
         repeat {
             var message = try reader.delimited()
             body(try Reply(protobuf: &message))
+        } while !reader.isAtEnd
+    }
+
+    /// The same, with a short way for publications.
+    package static func decodeIncoming(
+        _ frame: UnsafeRawBufferPointer,
+        _ body: (consuming Incoming) -> Void
+    ) throws(WireError) {
+        guard var reader = ProtobufReader(frame: frame) else { throw WireError(.emptyFrame, at: 0) }
+        repeat {
+            var message = try reader.delimited()
+            if var plain = message.plainPublication() {
+                let publication = try Publication(protobuf: &plain.publication)
+                body(.publication(publication, channel: plain.channel))
+            } else {
+                body(.reply(try Reply(protobuf: &message)))
+            }
         } while !reader.isAtEnd
     }
 

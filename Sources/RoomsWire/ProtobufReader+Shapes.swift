@@ -2,6 +2,18 @@ internal import RoomsRuntime
 
 /// Shapes that many messages of the schema share.
 extension ProtobufReader {
+    /// What is in a reply that is a push of a publication and nothing else, in the order in which servers write it.
+    ///
+    /// Nil for every other message, also for one with a mistake in its frame of lengths.
+    @inline(__always)
+    func plainPublication() -> (channel: UnsafeRawBufferPointer, publication: ProtobufReader)? {
+        var reply = self
+        guard var push = reply.entry(field: 4), reply.isAtEnd, let channel = push.entry(field: 2)?.rest,
+            let publication = push.entry(field: 4), push.isAtEnd
+        else { return nil }
+        return (channel, publication)
+    }
+
     /// A message of at most two texts (or bytes), in the fields 1 and 2.
     mutating func texts() throws(WireError) -> (first: ByteString, second: ByteString) {
         var inner = try nested()

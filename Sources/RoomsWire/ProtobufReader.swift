@@ -89,6 +89,26 @@ struct ProtobufReader {
         return UnsafeRawBufferPointer(start: inner.cursor, count: inner.end - inner.cursor)
     }
 
+    /// What is left of the message.
+    var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: cursor, count: end - cursor) }
+
+    /// What the next field holds, if it is this one (at most 15), has a length below 16 KiB, and all of it is here; nil, and
+    /// nothing is read, otherwise.
+    @inline(__always)
+    mutating func entry(field: UInt8) -> ProtobufReader? {
+        guard end - cursor >= 3, cursor[0] == field << 3 | WireType.length else { return nil }
+        var start = cursor + 2
+        var length = Int(cursor[1])
+        if length >= 0x80 {
+            guard cursor[2] < 0x80 else { return nil }
+            length = length & 0x7f | Int(cursor[2]) << 7
+            start += 1
+        }
+        guard length <= end - start else { return nil }
+        cursor = start + length
+        return ProtobufReader(from: start, to: cursor, origin: origin)
+    }
+
     mutating func bytes() throws(WireError) -> [UInt8] {
         let slice = try slice()
         return slice.isEmpty ? [] : [UInt8](slice)
@@ -155,18 +175,18 @@ struct ProtobufReader {
     private mutating func varint() throws(WireError) -> UInt64 {
         guard cursor != end else { throw failure(.cutOff) }
         let first = cursor.pointee
-        guard first < 0x80 else { return try longVarint() }
-        cursor += 1
-        return UInt64(first)
+        if first < 0x80 {
+            cursor += 1
+            return UInt64(first)
+        }
+        guard end - cursor >= 2, cursor[1] < 0x80 else { return try longVarint() }
+        let second = cursor[1]
+        cursor += 2
+        return UInt64(first & 0x7f) | UInt64(second) << 7
     }
 
     @inline(never)
     private mutating func longVarint() throws(WireError) -> UInt64 {
-        if end - cursor >= 2, cursor[1] < 0x80 {
-            let value = UInt64(cursor[0] & 0x7f) | UInt64(cursor[1]) << 7
-            cursor += 2
-            return value
-        }
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while cursor != end {

@@ -3,7 +3,7 @@ internal import RoomsRuntime
 extension Push: ProtobufMessage {
     init(protobuf reader: inout ProtobufReader) throws(WireError) {
         var id: Int64 = 0
-        var channel = ByteString.empty
+        var channel: ByteString?
         var body = PushBody.unknown
         while try reader.next() {
             switch reader.field {
@@ -26,7 +26,7 @@ extension Push: ProtobufMessage {
             }
         }
         self.id = id
-        self.channel = consume channel
+        self.channel = (consume channel) ?? .empty
         self.body = consume body
     }
 
@@ -107,14 +107,14 @@ extension ProtobufReader {
 
 extension Publication: ProtobufMessage {
     init(protobuf reader: inout ProtobufReader) throws(WireError) {
-        var data = Payload.empty
+        var data: Payload?
         var info: ClientInfo?
         var offset: UInt64 = 0
         var tags: [Tag] = []
         var delta = false
         var time: Int64 = 0
-        var channel = ByteString.empty
-        var epoch = ByteString.empty
+        var channel: ByteString?
+        var epoch: ByteString?
         while try reader.next() {
             switch reader.field {
             case 4: data = try reader.payload()
@@ -128,14 +128,16 @@ extension Publication: ProtobufMessage {
             default: try reader.skip()
             }
         }
-        self.data = consume data
-        self.info = consume info
-        self.offset = offset
-        self.tags = consume tags
-        self.delta = delta
-        self.time = time
-        self.channel = consume channel
-        self.epoch = consume epoch
+        self.init(
+            data: (consume data) ?? .empty,
+            offset: offset,
+            epoch: (consume epoch) ?? .empty,
+            info: consume info,
+            tags: consume tags,
+            delta: delta,
+            time: time,
+            channel: (consume channel) ?? .empty
+        )
     }
 
     func write(to writer: inout ProtobufWriter) {

@@ -19,13 +19,14 @@ package enum ReplyBody: Equatable, Sendable {
     case ping
     case error(ErrorReply)
     case push(Push)
-    case connect(ConnectResult)
-    case subscribe(SubscribeResult)
+    // Elsewhere, so that every push is not moved about in their size.
+    indirect case connect(ConnectResult)
+    indirect case subscribe(SubscribeResult)
     case unsubscribe
     case publish
     case presence(clients: [PresenceEntry])
     case presenceStats(clients: UInt32, users: UInt32)
-    case history(HistoryResult)
+    indirect case history(HistoryResult)
     case rpc(data: [UInt8])
     case refresh(RefreshResult)
     case subRefresh(RefreshResult)
@@ -95,41 +96,6 @@ package struct SubscribeResult: Equatable, Sendable {
     package init() {}
 }
 
-/// One event in a room, as the server tells it.
-///
-/// Equal when every field and every byte of the data is.
-package struct Publication: Equatable, Sendable {
-    package var data: Payload
-    package var info: ClientInfo?
-    package var offset: UInt64
-    package var tags: [Tag]
-    package var delta: Bool
-    package var time: Int64
-    package var channel: ByteString
-    /// Given with the first publication of a stream.
-    package var epoch: ByteString
-
-    package init(
-        data: Payload,
-        offset: UInt64 = 0,
-        epoch: ByteString = .empty,
-        info: ClientInfo? = nil,
-        tags: [Tag] = [],
-        delta: Bool = false,
-        time: Int64 = 0,
-        channel: ByteString = .empty
-    ) {
-        self.data = data
-        self.offset = offset
-        self.epoch = epoch
-        self.info = info
-        self.tags = tags
-        self.delta = delta
-        self.time = time
-        self.channel = channel
-    }
-}
-
 package struct ClientInfo: Equatable, Sendable {
     package var user: ByteString
     package var client: ByteString
@@ -184,14 +150,14 @@ package struct Push: Equatable, Sendable {
 
 package enum PushBody: Equatable, Sendable {
     case publication(Publication)
-    case join(ClientInfo)
-    case leave(ClientInfo)
+    indirect case join(ClientInfo)
+    indirect case leave(ClientInfo)
     case unsubscribe(code: UInt32, reason: ByteString)
     case message(data: [UInt8])
-    case subscribe(SubscribePush)
+    indirect case subscribe(SubscribePush)
     case disconnect(code: UInt32, reason: ByteString, reconnect: Bool)
     case refresh(expires: Bool, ttl: UInt32)
-    case connect(ConnectResult)
+    indirect case connect(ConnectResult)
     /// A kind that this client does not know.
     case unknown
 }

@@ -3,13 +3,20 @@ internal import Glibc
 /// Measures RoomBridge beside its limit (a bare libcurl loop in C) and its peer (a Go script that keeps nothing), all in
 /// one run, alternately, on one sink; prints one table.
 struct Benchmark {
+    enum Part: String {
+        case all
+        /// Only the realtime servers themselves, without the bridge.
+        case hub
+        /// Only the client library.
+        case client
+        /// Only what an event costs on its way in.
+        case ingest
+    }
+
     var events = 60_000
     var rounds = 3
     var rooms = 8
-    /// Only the realtime servers themselves, without the bridge.
-    var isHubOnly = false
-    /// Only the client library.
-    var isClientOnly = false
+    var part = Part.all
     let folder: String
     let binaries: String
 
@@ -24,12 +31,8 @@ struct Benchmark {
         let path = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var benchmark = Benchmark(folder: path, binaries: binaries)
         while let option = arguments.popFirst() {
-            if option == "--hub" {
-                benchmark.isHubOnly = true
-                continue
-            }
-            if option == "--client" {
-                benchmark.isClientOnly = true
+            if option.hasPrefix("--"), let part = Part(rawValue: String(option.dropFirst(2))) {
+                benchmark.part = part
                 continue
             }
             switch (option, arguments.first.flatMap { Int($0) }) {
@@ -37,7 +40,7 @@ struct Benchmark {
             case ("--rounds", let number?) where number >= 1: benchmark.rounds = number
             case ("--rooms", let number?) where (1...100).contains(number): benchmark.rooms = number
             default:
-                print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8] [--hub]")
+                print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8] [--hub | --client | --ingest]")
                 exit(64)
             }
             arguments = arguments.dropFirst()
@@ -54,24 +57,27 @@ struct Benchmark {
         var table = Table()
         for round in 1...rounds {
             note("round \(round) of \(rounds)")
-            joining(&table)
-            if isClientOnly { continue }
-            hub(&table)
-            if isHubOnly { continue }
-            wrk(&table)
-            bareLoop(&table, unix: false)
-            bareLoop(&table, unix: true)
-            drain(&table, round, name: "drain, unsigned", isSigned: false, unix: false)
-            drain(&table, round, name: "drain, signed", isSigned: true, unix: false)
-            drain(&table, round, name: "drain over Unix, signed", isSigned: true, unix: true)
-            endToEnd(&table, round, name: "end to end, unsigned", isSigned: false, unix: false)
-            endToEnd(&table, round, name: "end to end, signed", isSigned: true, unix: false)
-            endToEnd(&table, round, name: "end to end over Unix, signed", isSigned: true, unix: true)
-            peer(&table, round)
+            if part != .hub { ingest(&table) }
+            if part == .all || part == .client { joining(&table) }
+            if part == .all || part == .hub { hub(&table) }
+            if part == .all { bridge(&table, round) }
         }
-        if !isHubOnly { latency(&table) }
+        if part == .all { latency(&table) }
         table.printRows()
-        if !isHubOnly { table.printBudgets() }
+        if part != .hub { table.printBudgets() }
+    }
+
+    private func bridge(_ table: inout Table, _ round: Int) {
+        wrk(&table)
+        bareLoop(&table, unix: false)
+        bareLoop(&table, unix: true)
+        drain(&table, round, name: "drain, unsigned", isSigned: false, unix: false)
+        drain(&table, round, name: "drain, signed", isSigned: true, unix: false)
+        drain(&table, round, name: "drain over Unix, signed", isSigned: true, unix: true)
+        endToEnd(&table, round, name: "end to end, unsigned", isSigned: false, unix: false)
+        endToEnd(&table, round, name: "end to end, signed", isSigned: true, unix: false)
+        endToEnd(&table, round, name: "end to end over Unix, signed", isSigned: true, unix: true)
+        peer(&table, round)
     }
 
     // MARK: the limit and the peer

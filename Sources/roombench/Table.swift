@@ -45,7 +45,7 @@ struct Table {
             let range = "\(Self.shown(row.rates.min() ?? 0))-\(Self.shown(row.rates.max() ?? 0))"
             print(
                 pad(name, width) + right(Self.shown(Self.median(row.rates)), 10)
-                    + right(row.cpu.isEmpty ? "" : tenths(Self.median(row.cpu)), 15)
+                    + right(row.cpu.isEmpty ? "" : Self.shownCPU(Self.median(row.cpu)), 15)
                     + right(row.anonymous.isEmpty ? "" : tenths(Double(row.anonymous.max() ?? 0) / 1024), 15)
                     + right(row.peak.isEmpty ? "" : tenths(Double(row.peak.max() ?? 0) / 1024), 10) + right(range, 17)
             )
@@ -55,6 +55,9 @@ struct Table {
 
     /// Rates whole, small figures such as milliseconds with two decimals.
     private static func shown(_ number: Double) -> String { number < 1_000 ? hundredths(number) : "\(Int(number))" }
+
+    /// Nanoseconds where they matter.
+    private static func shownCPU(_ number: Double) -> String { number < 2 ? thousandths(number) : tenths(number) }
 
     static func median(_ samples: [Double]) -> Double {
         samples.isEmpty ? 0 : samples.sorted()[samples.count / 2]
@@ -69,6 +72,11 @@ func tenths(_ number: Double) -> String {
 func hundredths(_ number: Double) -> String {
     let scaled = Int((number * 100).rounded())
     return "\(scaled / 100).\(scaled % 100 < 10 ? "0" : "")\(scaled % 100)"
+}
+
+func thousandths(_ number: Double) -> String {
+    let digits = "\(Int((number * 1_000).rounded()) % 1_000)"
+    return "\(Int((number * 1_000).rounded()) / 1_000)." + String(repeating: "0", count: 3 - digits.count) + digits
 }
 
 func pad(_ text: String, _ width: Int) -> String {

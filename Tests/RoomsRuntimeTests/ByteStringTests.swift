@@ -11,6 +11,17 @@ import Testing
         #expect(composed > decomposed)
     }
 
+    @Test func `names are equal by all of their bytes, and then hash alike`() {
+        let name = ByteString([UInt8](0...255))
+        var other = name
+        #expect(name == other && name.hashValue == other.hashValue)
+        #expect(Set([name, other, "", "\0", "\0\0"] as [ByteString]).count == 4)
+        other.bytes[255] = 0
+        #expect(name != other && name != ByteString(Array(name.bytes.dropLast())))
+        #expect(ByteString.empty == ByteString([]) && ByteString.empty != "\0")
+        #expect(ByteString.empty.equals(UnsafeRawBufferPointer(start: nil, count: 0)))
+    }
+
     @Test func `a description escapes what could forge a line`() {
         #expect(ByteString("a\r\n\tb\u{1}\u{1b}[0m\u{7f}").description == #"a\r\n\tb\x01\x1b[0m\x7f"#)
         #expect(ByteString("\u{85}\u{2028}\u{202e}\u{2069}").description == #"\u{85}\u{2028}\u{202e}\u{2069}"#)

@@ -33,7 +33,7 @@ import Testing
         #expect(live.sink.statuses == ["connecting", "connected"])
     }
 
-    @Test("what one frame brings goes to the sink in one call")
+    @Test("what one read brings goes to the sink in one call")
     func batches() async throws {
         let hub = try TestHub()
         let live = try LiveConnection(port: hub.port, rooms: rooms("order:1"))
@@ -41,7 +41,8 @@ import Testing
         try await hub.api.publish("order:1", numbers: 1...2_000)
         try await eventually("the events") { live.sink.events().count == 2_000 }
         #expect(offsets(live.sink.events()) == Array(1...2_000))
-        #expect(live.sink.batches.max() == 16)
+        // The hub puts 16 into a frame.
+        #expect(live.sink.batches.max() ?? 0 >= 16)
         #expect(live.sink.batches.count < 200)
     }
 

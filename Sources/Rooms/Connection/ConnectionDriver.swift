@@ -23,11 +23,13 @@ final class ConnectionDriver {
     private var receivedBytes = 0
     /// Sockets whose close is under way, by generation.
     private var closing: [UInt64: WebSocketStream] = [:]
+    /// The turn of the frames that were read so far.
+    private var receiving: Turn?
     private var timer: TimerID?
     private var timerAt = Instant.distantFuture
     private var whenClosed: [() -> Void] = []
 
-    /// `take` gets the items on the loop, once for all that one event brought, and says whether more may be read.
+    /// `take` gets the items on the loop, once for all that one read or event brought, and says whether more may be read.
     init(
         transport: TransportLoop,
         options: ConnectionOptions,
@@ -111,8 +113,7 @@ final class ConnectionDriver {
     }
 
     /// Events first, so that nothing is acknowledged or asked for before the sink has them.
-    private func finish(_ done: Turn) {
-        var turn = done
+    private func finish(_ turn: consuming Turn) {
         while !turn.items.isEmpty {
             let items = turn.items
             turn.items = []
@@ -185,20 +186,41 @@ final class ConnectionDriver {
             handlers: WebSocketStream.Handlers(
                 onOpen: { [weak self] in self?.run { $0.opened(generation: generation, &$1) } },
                 onMessage: { [weak self] in self?.received($0, generation) },
+                onMessagesRead: { [weak self] in self?.endReceiving() },
                 onEnd: { [weak self] in self?.ended($0, generation) }
             )
         )
     }
 
     private func received(_ frame: UnsafeRawBufferPointer, _ generation: UInt64) {
-        var turn = beginTurn()
+        var turn = receiving.take() ?? beginTurn()
+        Self.decode(frame, generation, into: &machine, &turn)
+        receiving = turn
+    }
+
+    private static func decode(
+        _ frame: UnsafeRawBufferPointer,
+        _ generation: UInt64,
+        into machine: inout ConnectionStateMachine,
+        _ turn: inout Turn
+    ) {
         guard machine.frameBegan(generation: generation, &turn) else { return }
         do throws(WireError) {
-            try ProtobufCodec.decodeReplies(frame) { machine.receive($0, &turn) }
-            machine.settle(&turn)
+            try ProtobufCodec.decodeIncoming(frame) { incoming in
+                switch incoming {
+                case .publication(let publication, let channel): machine.receive(publication, in: channel, &turn)
+                case .reply(let reply): machine.receive(reply, &turn)
+                }
+            }
         } catch {
             machine.undecodable(ByteString("\(error)"), generation: generation, &turn)
         }
+    }
+
+    /// All frames of one read are one turn.
+    private func endReceiving() {
+        guard var turn = receiving.take() else { return }
+        machine.settle(&turn)
         finish(turn)
     }
 

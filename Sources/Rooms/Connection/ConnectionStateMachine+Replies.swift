@@ -3,7 +3,7 @@ internal import RoomsWire
 
 /// What the server says.
 ///
-/// For each frame: `frameBegan`, `receive` for every message in it, `settle`.
+/// For each frame: `frameBegan`, `receive` for every message in it; behind one or several frames `settle`.
 extension ConnectionStateMachine {
     /// False when the frame is of a socket that is over.
     mutating func frameBegan(generation: UInt64, _ turn: inout Turn) -> Bool {
@@ -23,6 +23,19 @@ extension ConnectionStateMachine {
         case .authenticating(let id, _) where reply.id == id: authenticated(reply, &turn)
         case .authenticating: turn.tally.late += 1
         // An earlier message of this frame ended the connection.
+        default: break
+        }
+    }
+
+    /// A publication, which needs no more than this of its reply.
+    mutating func receive(_ publication: Publication, in channel: UnsafeRawBufferPointer, _ turn: inout Turn) {
+        switch state {
+        case .ready:
+            guard let room = index.find(channel) else {
+                return passed(publication, ByteString(copying: channel), &turn)
+            }
+            receive(publication, in: room, &turn)
+        case .authenticating: turn.tally.late += 1
         default: break
         }
     }
@@ -107,14 +120,8 @@ extension ConnectionStateMachine {
     private mutating func receive(_ push: Push, _ turn: inout Turn) {
         switch push.body {
         case .publication(let publication):
-            guard let room = index.find(push.channel) else {
-                if !serverSide.pass(push.channel, publication) { noteUnknown(&turn) }
-                company.heard(nil)
-                return
-            }
-            company.heard(room)
-            sessions[room].published(publication, &turn)
-            if sessions[room].state != .live { enqueue(room) }
+            guard let room = index.find(push.channel) else { return passed(publication, push.channel, &turn) }
+            receive(publication, in: room, &turn)
         case .unsubscribe(let code, let reason):
             _ = serverSide.take(push.channel)
             guard let room = index.find(push.channel) else { return }
@@ -133,6 +140,18 @@ extension ConnectionStateMachine {
         case .unknown:
             noteUnknown(&turn)
         }
+    }
+
+    private mutating func receive(_ publication: Publication, in room: Int, _ turn: inout Turn) {
+        company.heard(room)
+        sessions[room].published(publication, &turn)
+        if sessions[room].state != .live { enqueue(room) }
+    }
+
+    /// It is in a room that is none of ours.
+    private mutating func passed(_ publication: Publication, _ channel: ByteString, _ turn: inout Turn) {
+        if !serverSide.pass(channel, publication) { noteUnknown(&turn) }
+        company.heard(nil)
     }
 
     /// Counted, and told once.

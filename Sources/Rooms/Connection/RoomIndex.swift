@@ -1,32 +1,52 @@
 internal import RoomsRuntime
 
-/// Finds a room by the bytes of its name; the last one found is remembered, since events come in runs.
+/// Finds a room by the bytes of its name; those found lately are remembered, since the same rooms come again and again.
 struct RoomIndex {
-    private var rooms: [ByteString: Int]
-    private var last = ByteString.empty
-    private var lastRoom: Int?
+    private static let mostRecent = 1_024
+
+    private var rooms: [ByteString: Int] = [:]
+    /// By the ends of their names; a power of two.
+    private var recent: [(name: ByteString, room: Int)?] = Array(repeating: nil, count: 16)
 
     init(_ names: [ByteString]) {
-        var rooms: [ByteString: Int] = [:]
         for (room, name) in names.enumerated() { rooms[name] = room }
-        self.rooms = rooms
+        growRecent()
     }
 
     mutating func add(_ name: ByteString, _ room: Int) {
         rooms[name] = room
-        lastRoom = nil
+        growRecent()
+        name.bytes.withUnsafeBytes { recent[slot($0)] = nil }
     }
 
     mutating func remove(_ name: ByteString) {
         rooms[name] = nil
-        lastRoom = nil
+        name.bytes.withUnsafeBytes { recent[slot($0)] = nil }
     }
 
-    mutating func find(_ name: ByteString) -> Int? {
-        if let lastRoom, last == name { return lastRoom }
+    func find(_ name: ByteString) -> Int? { rooms[name] }
+
+    /// The same for a name that is only looked at.
+    mutating func find(_ name: UnsafeRawBufferPointer) -> Int? {
+        let slot = slot(name)
+        if let found = recent[slot], found.name.equals(name) { return found.room }
+        let name = ByteString(copying: name)
         guard let room = rooms[name] else { return nil }
-        last = name
-        lastRoom = room
+        recent[slot] = (name, room)
         return room
+    }
+
+    private mutating func growRecent() {
+        guard recent.count < min(rooms.count * 2, Self.mostRecent) else { return }
+        recent = Array(repeating: nil, count: recent.count * 2)
+        growRecent()
+    }
+
+    /// Names of rooms differ at their ends, mostly; those that do not only cost a look into the dictionary.
+    private func slot(_ name: UnsafeRawBufferPointer) -> Int {
+        var mixed = UInt64(truncatingIfNeeded: name.count)
+        for byte in name.suffix(8) { mixed = mixed << 8 | UInt64(byte) }
+        mixed = mixed &* 0x9e37_79b9_7f4a_7c15
+        return Int(truncatingIfNeeded: mixed >> 40) & (recent.count - 1)
     }
 }
