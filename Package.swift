@@ -132,7 +132,8 @@ let package = Package(
         tests(
             "BridgeCoreTests",
             needs: [
-                "roombridge", "BridgeCore", "BridgeModel", "BridgeSystemd", "Rooms", "RoomsTransport", "RoomsWire",
+                "roombridge", "BridgeCore", "BridgeDelivery", "BridgeModel", "BridgeSystemd", "Rooms", "RoomsTransport",
+                "RoomsWire",
                 "RoomsRuntime", "BridgeTestSupport",
             ]
         ),

@@ -93,7 +93,8 @@ final class Daemon {
             lanes: snapshot.lanes,
             ports: DeliveryPorts(
                 settle: { store.settle($0) },
-                refill: { store.refill($0, $1) }
+                refill: { store.refill($0, $1) },
+                hasPlaceForDeadLetter: { store.hasPlaceForDeadLetter(of: $0) }
             ),
             logger: logger
         )

@@ -1,16 +1,21 @@
 package import BridgeModel
 
-/// What the dispatcher needs of the store; both may be called from any thread and do not block.
+/// What the dispatcher needs of the store; may be called from any thread and does not block.
 package struct DeliveryPorts: Sendable {
     package var settle: @Sendable ([Settlement]) -> Void
     /// The answer comes through the closure, in order with what is submitted.
     package var refill: @Sendable (RefillRequest, @escaping @Sendable (RefillResult) -> Void) -> Void
 
+    /// Whether one more dead letter of that endpoint has a place.
+    package var hasPlaceForDeadLetter: @Sendable (EndpointID) -> Bool
+
     package init(
         settle: @escaping @Sendable ([Settlement]) -> Void,
-        refill: @escaping @Sendable (RefillRequest, @escaping @Sendable (RefillResult) -> Void) -> Void
+        refill: @escaping @Sendable (RefillRequest, @escaping @Sendable (RefillResult) -> Void) -> Void,
+        hasPlaceForDeadLetter: @escaping @Sendable (EndpointID) -> Bool
     ) {
         self.settle = settle
         self.refill = refill
+        self.hasPlaceForDeadLetter = hasPlaceForDeadLetter
     }
 }

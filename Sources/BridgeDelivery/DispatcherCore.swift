@@ -52,6 +52,7 @@ final class DispatcherCore {
                     buffer: buffer,
                     logger: logger,
                     settled: { [unowned self] in settlements.append($0) },
+                    hasPlaceForDeadLetter: { ports.hasPlaceForDeadLetter(settings.id) },
                     refill: { request in ports.refill(request) { inbox.put(.refilled($0)) } }
                 )
             )

@@ -10,9 +10,11 @@ final class Endpoint: HTTPConnectionOwner {
     let settings: EndpointSettings
     private let transport: TransportLoop
     private let writer: RequestWriter
+    private let classifier: ResponseClassifier
     private let report: EndpointReport
     private let buffer: UnsafeMutableRawBufferPointer
     private let settled: (Settlement) -> Void
+    private let hasPlaceForDeadLetter: () -> Bool
     private let refill: (RefillRequest) -> Void
     private(set) var machine: EndpointStateMachine
     private var connections: [HTTPConnection] = []
@@ -30,14 +32,17 @@ final class Endpoint: HTTPConnectionOwner {
         buffer: UnsafeMutableRawBufferPointer,
         logger: Logger,
         settled: @escaping (Settlement) -> Void,
+        hasPlaceForDeadLetter: @escaping () -> Bool,
         refill: @escaping (RefillRequest) -> Void
     ) {
         self.settings = settings
         self.transport = transport
         self.buffer = buffer
         self.settled = settled
+        self.hasPlaceForDeadLetter = hasPlaceForDeadLetter
         self.refill = refill
         writer = RequestWriter(beginning: Self.beginning(settings), storeID: storeID, keys: settings.signing)
+        classifier = ResponseClassifier(settings.statusPolicy)
         report = EndpointReport(logger: logger.with(LogField(.endpoint, settings.name)))
         machine = EndpointStateMachine(
             id: settings.id,
@@ -87,10 +92,15 @@ final class Endpoint: HTTPConnectionOwner {
     func finished(_ connection: HTTPConnection, _ result: AttemptResult) {
         free.append(connection)
         guard let attempt = connection.attempt.take() else { return }
-        let verdict = ResponseClassifier.judge(result)
-        let outcome = machine.finish(attempt, verdict, transport.loop.now)
+        let verdict = classifier.judge(result)
+        if case .refused(let refusal) = verdict {
+            if refusal.wantsNewConnection { connection.close() }
+            if refusal.scope == .event { machine.isFullOfDeadLetters = !hasPlaceForDeadLetter() }
+        }
+        let outcome = machine.finish(attempt, verdict, transport.loop.now, wall: SystemClock.wallMilliseconds)
+        for settlement in outcome.deadLetters { settled(settlement) }
         if let settlement = outcome.settlement { settled(settlement) }
-        if outcome.endpoint != nil || outcome.lane != nil {
+        if outcome.endpoint != nil || outcome.lane != nil || !outcome.deadLetters.isEmpty {
             report.write(outcome, room: machine.lanes[attempt.lane].room)
         }
         pump()
@@ -104,12 +114,13 @@ final class Endpoint: HTTPConnectionOwner {
     }
 
     private func begin(_ attempt: EndpointStateMachine.Attempt, _ wallTime: Int64) {
-        guard let delivery = machine.lanes[attempt.lane].records.first else { return }
+        guard let delivery = machine.lanes[attempt.lane].current else { return }
         let connection = takeConnection()
         connection.attempt = attempt
         writer.write(
             delivery,
             previousSeq: machine.lanes[attempt.lane].acknowledged,
+            skipped: machine.lanes[attempt.lane].skippedBefore,
             attempt: attempt.number,
             now: wallTime,
             into: &connection.request

@@ -8,12 +8,13 @@ struct EndpointReport {
     func write(_ outcome: EndpointStateMachine.Outcome, room: RoomKey) {
         switch outcome.endpoint {
         case .held(let refusal, let wait):
-            logger.log(.warning, "the endpoint cannot be reached, its events wait", fields(refusal, wait))
+            logger.log(.warning, "the endpoint is not well, its events wait", fields(refusal, wait))
         case .recovered(let failures, let time):
-            logger.log(.notice, "the endpoint can be reached again", fields(failures, time))
+            logger.log(.notice, "the endpoint is well again", fields(failures, time))
         case nil:
             break
         }
+        for settlement in outcome.deadLetters { write(settlement, room) }
         let names = [LogField(.server, room.server), LogField(.room, room.room)]
         switch outcome.lane {
         case .held(let refusal, let wait):
@@ -23,6 +24,16 @@ struct EndpointReport {
         case nil:
             break
         }
+    }
+
+    private func write(_ settlement: Settlement, _ room: RoomKey) {
+        guard let letter = settlement.deadLetter else { return }
+        var fields = [
+            LogField(.server, room.server), LogField(.room, room.room), LogField(.seq, settlement.seq),
+            LogField(.reason, letter.reason.rawValue), LogField(.attempt, letter.attempts),
+        ]
+        if let status = letter.status { fields.append(LogField(.httpStatus, status)) }
+        logger.log(.warning, "an event was refused for good: it is among the dead letters, its room goes on", fields)
     }
 
     private func fields(_ refusal: Refusal, _ wait: Duration) -> [LogField] {

@@ -22,6 +22,8 @@ package struct EndpointSettings: Sendable {
     package var concurrency = 8
     package var timeouts: DeliveryTimeouts
     package var retry = RetrySchedule()
+    /// What the operator says of single statuses.
+    package var statusPolicy = StatusPolicy()
     /// What one room may keep in memory, and all rooms of the endpoint together; the store has the rest.
     package var laneBytes = 256 * 1024
     package var totalBytes = 8 * 1024 * 1024

@@ -1,13 +1,18 @@
 internal import BridgeModel
 internal import RoomsRuntime
 
-/// Decides what an endpoint gets next: order in each lane, fairness and concurrency across them, waits after failures.
+/// Decides what an endpoint gets next: order in each lane, fairness and concurrency across them, waits after failures, and
+/// whose fault a failure is.
 ///
 /// A value without I/O: events come in as calls, the caller pulls the next attempt and the next wish to the store.
 ///
-/// - Open: up to `concurrency` attempts, one per lane. → held by a failure to connect.
+/// - Open: up to `concurrency` attempts, one per lane. → held when it cannot be reached, when two lanes fail with nothing
+///   accepted in between, when it asks for a pause, or when five events in a row are refused.
 /// - Held: one attempt, the probe, each time the wait is over; every probe takes the next ready lane.
-///   → open by any answer, at first with one attempt at a time.
+///   → open by an acceptance, at first with one attempt at a time.
+///
+/// A refused event is tried as often as its budget says. It is given up when it was refused before and after something else
+/// of the endpoint was accepted, or when one behind it is. Otherwise it is set aside, and nothing is known until then.
 struct EndpointStateMachine {
     struct Limits {
         var concurrency: Int
@@ -22,8 +27,10 @@ struct EndpointStateMachine {
         var lane: Int
         /// Counts the attempts for this record, from 1.
         var number: Int
-        /// A failure to connect counts only once for all that were on their way together.
-        fileprivate var epoch: Int
+        /// Counts the endpoint's attempts, from 1.
+        var serial: UInt64
+        /// A failure of the endpoint counts only once for all that were on their way together.
+        var epoch: Int
     }
 
     /// What the end of an attempt changed; nil where nothing did.
@@ -33,42 +40,60 @@ struct EndpointStateMachine {
             case recovered(failures: Int, after: Duration)
         }
 
+        /// Given up, in the order of their lane, before `settlement`.
+        var deadLetters: [Settlement] = []
         var settlement: Settlement?
         var endpoint: Change?
         var lane: Change?
     }
 
-    private struct Hold {
+    struct Hold {
         var failures: Int
         var since: Instant
         var until: Instant
+        /// It was refusals of events that led to it: one more of them is no sign of life.
+        var isRejecting = false
         var isProbing = false
     }
 
     /// With more held lanes than this, further ones are not reported one by one.
-    private static let reportedHolds = 8
+    static let reportedHolds = 8
     /// A hold that comes back within this time goes on where it was.
-    private static let health = Duration.seconds(10)
+    static let health = Duration.seconds(10)
+    /// So many refused events in a row, and it is not the events.
+    static let mostRefused = 5
 
     let id: EndpointID
-    private let limits: Limits
-    private let schedule: RetrySchedule
-    private let random: () -> UInt32
-    private(set) var lanes: [LaneQueue] = []
+    let limits: Limits
+    let schedule: RetrySchedule
+    let random: () -> UInt32
+    var lanes: [LaneQueue] = []
     private var index: [RoomID: Int] = [:]
     private var ready = RingBuffer<Int>()
-    private var waits = TimerHeap<Int>()
-    private(set) var inFlight = 0
-    private var hold: Hold?
-    private var epoch = 0
-    private var lastHold: (failures: Int, end: Instant)?
-    /// Concurrency after a recovery: grows by one with each delivery.
-    private var allowed: Int
-    private var heldLanes = 0
-    private var bytes = 0
+    var waits = TimerHeap<Int>()
+    var inFlight = 0
+    var hold: Hold?
+    var epoch = 0
+    private var serial: UInt64 = 0
+    /// The youngest attempt that was accepted.
+    var lastAccepted: UInt64 = 0
+    /// Events that were set aside since then.
+    var refusedInARow = 0
+    /// Lanes that failed since then, and may do so because the endpoint does.
+    var suspects: Set<Int> = []
+    var lastHold: (failures: Int, end: Instant)?
+    /// How many attempts there may be at a time: less than `concurrency` after a recovery or an overload.
+    var allowed: Int
+    /// After a recovery each delivery allows one more; after an overload a whole round of them does.
+    var growsSlowly = false
+    var round = 0
+    var heldLanes = 0
+    var bytes = 0
+    /// No dead letter has a place.
+    var isFullOfDeadLetters = false
     private var wanting = RingBuffer<Int>()
     private var isAsking = false
-    private var isDraining = false
+    private(set) var isDraining = false
 
     init(id: EndpointID, limits: Limits, schedule: RetrySchedule, random: @escaping () -> UInt32) {
         self.id = id
@@ -129,6 +154,9 @@ struct EndpointStateMachine {
     /// Time has passed: lanes whose wait is over are ready again.
     mutating func wake(_ now: Instant) {
         while let lane = waits.popDue(now) {
+            lanes[lane].wait = nil
+            lanes[lane].awaitsSuccessor = false
+            lanes[lane].beginRound()
             makeReady(lane)
             want(lane)
         }
@@ -137,18 +165,6 @@ struct EndpointStateMachine {
     /// No new attempts from now on.
     mutating func drain() {
         isDraining = true
-    }
-
-    mutating func finish(_ attempt: Attempt, _ verdict: Verdict, _ now: Instant) -> Outcome {
-        inFlight -= 1
-        switch verdict {
-        case .delivered:
-            return delivered(attempt, now)
-        case .refused(let refusal) where refusal.scope == .lane:
-            return laneRefused(attempt, refusal, now)
-        case .refused(let refusal):
-            return endpointRefused(attempt, refusal, now)
-        }
     }
 
     // MARK: what goes out
@@ -164,10 +180,13 @@ struct EndpointStateMachine {
         guard let lane = ready.popFirst() else { return nil }
         hold?.isProbing = true
         inFlight += 1
+        serial += 1
         lanes[lane].phase = .inFlight
-        lanes[lane].attempts += 1
-        return Attempt(lane: lane, number: lanes[lane].attempts, epoch: epoch)
+        return Attempt(lane: lane, number: lanes[lane].beginAttempt(), serial: serial, epoch: epoch)
     }
+
+    /// How many attempts there were.
+    var attempts: UInt64 { serial }
 
     /// The next question to the store, if there is one to ask.
     mutating func nextRefill() -> RefillRequest? {
@@ -200,69 +219,6 @@ struct EndpointStateMachine {
         return min(wait ?? .distantFuture, hold.until)
     }
 
-    // MARK: ends of attempts
-
-    private mutating func delivered(_ attempt: Attempt, _ now: Instant) -> Outcome {
-        var outcome = Outcome()
-        outcome.endpoint = open(now)
-        if allowed < limits.concurrency { allowed += 1 }
-        let lane = attempt.lane
-        let size = lanes[lane].bytes
-        outcome.settlement = lanes[lane].settle()
-        bytes -= size - lanes[lane].bytes
-        if let hold = lanes[lane].hold {
-            lanes[lane].hold = nil
-            heldLanes -= 1
-            if hold.isReported { outcome.lane = .recovered(failures: hold.failures, after: now - hold.since) }
-        }
-        makeReady(lane)
-        want(lane)
-        return outcome
-    }
-
-    private mutating func laneRefused(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
-        var outcome = Outcome()
-        outcome.endpoint = open(now)
-        let lane = attempt.lane
-        var hold = lanes[lane].hold ?? LaneQueue.Hold(failures: 0, since: now, isReported: false)
-        hold.failures += 1
-        let wait = schedule.wait(afterFailures: hold.failures, random: random())
-        if hold.failures == 1 {
-            heldLanes += 1
-            hold.isReported = heldLanes <= Self.reportedHolds
-            if hold.isReported { outcome.lane = .held(refusal, wait: wait) }
-        }
-        lanes[lane].hold = hold
-        lanes[lane].phase = .waiting
-        let size = lanes[lane].bytes
-        lanes[lane].trim()
-        bytes -= size - lanes[lane].bytes
-        _ = waits.add(lane, at: now + wait)
-        return outcome
-    }
-
-    private mutating func endpointRefused(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
-        var outcome = Outcome()
-        makeReady(attempt.lane)
-        guard attempt.epoch == epoch else { return outcome }
-        epoch += 1
-        var failures = (hold?.failures ?? 0) + 1
-        if hold == nil, let last = lastHold, now - last.end < Self.health { failures = last.failures + 1 }
-        let wait = schedule.wait(afterFailures: failures, random: random())
-        if hold == nil { outcome.endpoint = .held(refusal, wait: wait) }
-        hold = Hold(failures: failures, since: hold?.since ?? now, until: now + wait)
-        return outcome
-    }
-
-    private mutating func open(_ now: Instant) -> Outcome.Change? {
-        guard let ended = hold else { return nil }
-        hold = nil
-        epoch += 1
-        lastHold = (ended.failures, now)
-        allowed = 1
-        return .recovered(failures: ended.failures, after: now - ended.since)
-    }
-
     // MARK: lanes
 
     private mutating func lane(of lane: Lane, _ room: RoomKey) -> Int {
@@ -273,20 +229,32 @@ struct EndpointStateMachine {
     }
 
     private func fits(_ delivery: PendingDelivery, _ lane: Int) -> Bool {
-        if lanes[lane].phase == .waiting { return false }
+        if lanes[lane].phase == .waiting, !lanes[lane].isSpent { return false }
         let size = delivery.bytes
         return bytes + size <= limits.totalBytes
-            && (lanes[lane].records.isEmpty || lanes[lane].bytes + size <= limits.laneBytes)
+            && (lanes[lane].isSpent || lanes[lane].bytes + size <= limits.laneBytes)
     }
 
     private mutating func append(_ delivery: PendingDelivery, to lane: Int) {
         lanes[lane].append(delivery)
         bytes += delivery.bytes
-        if lanes[lane].phase == .idle { makeReady(lane) }
+        if lanes[lane].phase == .idle {
+            makeReady(lane)
+        } else if lanes[lane].awaitsSuccessor {
+            endWait(lane)
+            lanes[lane].skipAside()
+            makeReady(lane)
+        }
+    }
+
+    mutating func endWait(_ lane: Int) {
+        lanes[lane].awaitsSuccessor = false
+        if let wait = lanes[lane].wait.take() { waits.cancel(wait) }
     }
 
     /// To the back of the ready queue, unless there is nothing to send.
-    private mutating func makeReady(_ lane: Int) {
+    mutating func makeReady(_ lane: Int) {
+        if lanes[lane].current == nil { lanes[lane].beginRound() }
         if lanes[lane].records.isEmpty {
             lanes[lane].phase = .idle
         } else {
@@ -297,11 +265,12 @@ struct EndpointStateMachine {
 
     /// Half a window is enough to go on with while the store looks.
     private func needsMore(_ lane: Int) -> Bool {
-        lanes[lane].isBehind && lanes[lane].bytes <= limits.laneBytes / 2
-            && (lanes[lane].phase != .waiting || lanes[lane].records.isEmpty)
+        guard lanes[lane].isBehind else { return false }
+        if lanes[lane].isSpent { return true }
+        return lanes[lane].bytes <= limits.laneBytes / 2 && lanes[lane].phase != .waiting
     }
 
-    private mutating func want(_ lane: Int) {
+    mutating func want(_ lane: Int) {
         guard !lanes[lane].isWanting, !lanes[lane].isAsking, needsMore(lane) else { return }
         lanes[lane].isWanting = true
         wanting.append(lane)

@@ -234,7 +234,11 @@ final class HTTPConnection {
         } else {
             close()
         }
-        owner.finished(self, .answered(status: status))
+        owner.finished(self, .answered(answer(status)))
+    }
+
+    private func answer(_ status: Int) -> Answer {
+        decoder.head.map { Answer($0, wall: SystemClock.wallMilliseconds) } ?? Answer(status: status)
     }
 
     /// Whether nothing more has come through TLS, where no watch tells of it.
@@ -268,8 +272,8 @@ final class HTTPConnection {
     }
 
     private func end(_ failure: AttemptFailure) {
-        let status = decoder.status
+        let answer = decoder.status.map(answer)
         close()
-        owner.finished(self, status.map { .answered(status: $0) } ?? .failed(failure))
+        owner.finished(self, answer.map { .answered($0) } ?? .failed(failure))
     }
 }

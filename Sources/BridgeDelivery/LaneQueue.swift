@@ -2,6 +2,9 @@ internal import BridgeModel
 internal import RoomsRuntime
 
 /// What one room has for one endpoint: the records in memory, and how far the store has more.
+///
+/// The first of the records may be *set aside*: refused for their own sake as often as they may be. They stay here, in
+/// order, until an accepted record behind them or beside them shows that the fault is theirs.
 struct LaneQueue {
     enum Phase {
         /// Nothing in memory.
@@ -10,7 +13,7 @@ struct LaneQueue {
         case ready
         /// One attempt is on its way.
         case inFlight
-        /// The head was refused and waits for its next attempt.
+        /// Waits for its next attempt.
         case waiting
     }
 
@@ -20,23 +23,52 @@ struct LaneQueue {
         var since: Instant
         /// Whether its beginning was reported, so that its end is, too.
         var isReported: Bool
+        /// Another lane was accepted meanwhile: it is not the endpoint that fails.
+        var isOwn = false
+    }
+
+    /// Attempts of one record.
+    struct Trial {
+        /// Begun, whatever became of them.
+        var attempts = 0
+        /// Those that were refused for the record's own sake.
+        var refusals = 0
+        /// When the first of those refusals came, in attempts of the endpoint; nil: none did.
+        var firstRefusal: UInt64?
+        /// On the wall, in milliseconds since 1970.
+        var firstAt: Int64 = 0
+        var lastAt: Int64 = 0
+        var reason = DeadLetter.Reason.refused
+        var status: Int?
+        /// It is its own fault, whatever becomes of those before it.
+        var isDecided = false
     }
 
     let lane: Lane
     let room: RoomKey
     var phase = Phase.idle
-    /// The head stays here until it is settled.
+    /// What is in memory stays here until it is settled.
     private(set) var records = RingBuffer<PendingDelivery>()
     private(set) var bytes = 0
-    /// The last seq that the endpoint accepted.
+    /// The last seq that the endpoint accepted, and how many were given up since then.
     private(set) var acknowledged: Int64
+    private(set) var skipped: Int64
     /// The first row that has not been here.
     var cursor: RowID
     /// The last row that there is.
     var tail: RowID
-    /// Attempts made for the head.
-    var attempts = 0
+
+    /// The trials of those that are set aside, which are the first records.
+    private(set) var aside: [Trial] = []
+    /// That of the first record behind them.
+    private(set) var head = Trial()
+    /// Which record the next attempt is for.
+    private(set) var turn = 0
+
     var hold: Hold?
+    var wait: TimerID?
+    /// It waits only because nothing stands behind what is set aside.
+    var awaitsSuccessor = false
     /// In the queue of those that want more from the store.
     var isWanting = false
     /// An answer of the store is on its way.
@@ -46,6 +78,7 @@ struct LaneQueue {
         self.lane = lane
         self.room = room
         acknowledged = 0
+        skipped = 0
         cursor = RowID(0)
         tail = RowID(-1)
     }
@@ -54,12 +87,25 @@ struct LaneQueue {
         lane = state.lane
         room = state.room
         acknowledged = state.acknowledged
+        skipped = state.skipped
         cursor = state.next
         tail = state.tail
     }
 
     /// The store has rows that have not been here: a fresh one must wait behind them.
     var isBehind: Bool { cursor <= tail }
+
+    /// All that is in memory is set aside.
+    var isSpent: Bool { records.count == aside.count }
+
+    /// Something of it was refused for its own sake.
+    var isTroubled: Bool { !aside.isEmpty || head.refusals > 0 }
+
+    /// The record that the next attempt is for, or the one on its way.
+    var current: PendingDelivery? { turn < records.count ? records[turn] : nil }
+
+    /// How many the endpoint has not had between the last it accepted and the current one.
+    var skippedBefore: Int64 { skipped + Int64(turn) }
 
     mutating func append(_ delivery: PendingDelivery) {
         cursor = RowID(delivery.row.rawValue + 1)
@@ -68,23 +114,122 @@ struct LaneQueue {
         records.append(delivery)
     }
 
-    /// Takes the head, which was accepted.
-    mutating func settle() -> Settlement? {
-        guard let head = records.popFirst() else { return nil }
-        bytes -= head.bytes
-        acknowledged = head.seq
-        attempts = 0
-        return Settlement(lane: lane, row: head.row, seq: head.seq)
+    // MARK: attempts
+
+    /// Counts the attempt that begins; its number, from 1.
+    mutating func beginAttempt() -> Int {
+        if turn < aside.count {
+            aside[turn].attempts += 1
+            return aside[turn].attempts
+        }
+        head.attempts += 1
+        return head.attempts
     }
 
-    /// Forgets all but the head: the store has the others.
+    /// The current record was refused for its own sake; what is known of it now.
+    mutating func refuse(_ refusal: Refusal, serial: UInt64, wall: Int64) -> Trial {
+        func count(_ trial: inout Trial) -> Trial {
+            trial.refusals += 1
+            if trial.refusals == 1 { (trial.firstRefusal, trial.firstAt) = (serial, wall) }
+            trial.lastAt = wall
+            trial.reason = refusal.deadLetterReason
+            trial.status = refusal.status
+            return trial
+        }
+        return turn < aside.count ? count(&aside[turn]) : count(&head)
+    }
+
+    /// The current record has had its tries: the next attempt is for the one behind it.
+    mutating func setAside(isDecided: Bool) {
+        if turn == aside.count {
+            aside.append(head)
+            head = Trial()
+        }
+        if isDecided { aside[turn].isDecided = true }
+        turn += 1
+    }
+
+    /// The next attempt begins with what was set aside first.
+    mutating func beginRound() {
+        turn = 0
+    }
+
+    /// Goes past what is set aside.
+    mutating func skipAside() {
+        turn = aside.count
+    }
+
+    /// Nothing was its own fault: all of it is tried as if for the first time.
+    mutating func forgetRefusals() {
+        aside = []
+        head = Trial()
+        turn = 0
+    }
+
+    // MARK: what leaves
+
+    /// How many of the first are decided upon.
+    var decided: Int { aside.prefix(while: \.isDecided).count }
+
+    /// Takes the first `count` records, which are set aside, for dead letters.
+    mutating func giveUp(_ count: Int) -> [Settlement] {
+        var settlements: [Settlement] = []
+        for trial in aside.prefix(count) {
+            guard let record = take() else { break }
+            skipped += 1
+            var settlement = Settlement(lane: lane, row: record.row, seq: record.seq)
+            settlement.deadLetter = trial.deadLetter
+            settlements.append(settlement)
+        }
+        aside.removeFirst(settlements.count)
+        turn = max(0, turn - settlements.count)
+        return settlements
+    }
+
+    /// Takes the first record, which was accepted.
+    mutating func settle() -> Settlement? {
+        guard let record = take() else { return nil }
+        acknowledged = record.seq
+        skipped = 0
+        turn = 0
+        if aside.isEmpty { head = Trial() } else { aside.removeFirst() }
+        return Settlement(lane: lane, row: record.row, seq: record.seq)
+    }
+
+    private mutating func take() -> PendingDelivery? {
+        guard let record = records.popFirst() else { return nil }
+        bytes -= record.bytes
+        return record
+    }
+
+    /// Forgets all behind the first that is not set aside: the store has them.
     ///
     /// An answer of the store that is on its way no longer fits and is dropped when it comes.
     mutating func trim() {
-        guard records.count > 1, let head = records.first else { return }
-        records.keepFirst()
-        bytes = head.bytes
-        cursor = RowID(head.row.rawValue + 1)
+        let kept = aside.count + 1
+        guard records.count > kept else { return }
+        records.keepFirst(kept)
+        bytes = (0..<kept).reduce(0) { $0 + records[$1].bytes }
+        cursor = RowID(records[kept - 1].row.rawValue + 1)
         isAsking = false
+    }
+}
+
+extension LaneQueue.Trial {
+    var deadLetter: DeadLetter {
+        DeadLetter(
+            reason: reason,
+            status: status,
+            attempts: attempts,
+            firstAttempt: firstAt,
+            lastAttempt: lastAt
+        )
+    }
+}
+
+extension Refusal {
+    fileprivate var deadLetterReason: DeadLetter.Reason {
+        if budget == 0 { return .aborted }
+        return budget == 1 ? .tooLarge : .refused
     }
 }

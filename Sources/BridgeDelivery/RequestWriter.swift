@@ -25,16 +25,18 @@ final class RequestWriter {
 
     /// Puts the request in place of what is in `request`.
     ///
-    /// `attempt` counts from 1, `now` is in milliseconds since 1970.
+    /// `skipped` were given up since `previousSeq`; `attempt` counts from 1, `now` is in milliseconds since 1970.
     func write(
         _ delivery: PendingDelivery,
         previousSeq: Int64,
+        skipped: Int64 = 0,
         attempt: Int,
         now: Int64,
         into request: inout RequestHead
     ) {
         ids.write(delivery, into: &context.id)
         context.previousSeq = previousSeq
+        context.skipped = skipped
         body.removeAll(keepingCapacity: true)
         StandardBody.append(delivery, context, to: &body)
         request.restart(from: beginning)

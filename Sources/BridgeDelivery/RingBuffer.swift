@@ -8,6 +8,13 @@ struct RingBuffer<Element> {
 
     var first: Element? { isEmpty ? nil : slots[head] }
 
+    subscript(index: Int) -> Element {
+        guard index < count, let element = slots[(head + index) & (slots.count - 1)] else {
+            preconditionFailure("there is no element \(index) among \(count)")
+        }
+        return element
+    }
+
     mutating func append(_ element: Element) {
         if count == slots.count { grow() }
         slots[(head + count) & (slots.count - 1)] = element
@@ -24,11 +31,11 @@ struct RingBuffer<Element> {
         return element
     }
 
-    /// Drops all but the first element, and the memory with them.
-    mutating func keepFirst() {
-        let kept = popFirst()
-        self = RingBuffer()
-        if let kept { append(kept) }
+    /// Drops all but the first elements, and the memory with them.
+    mutating func keepFirst(_ count: Int) {
+        var kept = RingBuffer()
+        while kept.count < count, let element = popFirst() { kept.append(element) }
+        self = kept
     }
 
     /// The size is a power of two, so that positions wrap by a mask.

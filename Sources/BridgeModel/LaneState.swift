@@ -4,6 +4,8 @@ package struct LaneState: Sendable {
     package var room: RoomKey
     /// The last seq that the endpoint accepted; 0: none.
     package var acknowledged: Int64
+    /// How many became dead letters since then.
+    package var skipped: Int64
     /// Every row of the lane below this one is settled.
     package var next: RowID
     /// The last row of the lane; nothing waits when it is below `next`.
@@ -15,6 +17,7 @@ package struct LaneState: Sendable {
         lane: Lane,
         room: RoomKey,
         acknowledged: Int64,
+        skipped: Int64 = 0,
         next: RowID,
         tail: RowID,
         waitingRows: Int64,
@@ -23,6 +26,7 @@ package struct LaneState: Sendable {
         self.lane = lane
         self.room = room
         self.acknowledged = acknowledged
+        self.skipped = skipped
         self.next = next
         self.tail = tail
         self.waitingRows = waitingRows

@@ -32,11 +32,13 @@ package struct PendingDelivery: Sendable {
     }
 }
 
-/// An endpoint accepted everything of a lane up to and including this record.
+/// An endpoint is done with everything of a lane up to and including this record.
 package struct Settlement: Sendable {
     package var lane: Lane
     package var row: RowID
     package var seq: Int64
+    /// Nil: it was accepted.
+    package var deadLetter: DeadLetter?
 
     package init(lane: Lane, row: RowID, seq: Int64) {
         self.lane = lane

@@ -89,7 +89,10 @@ extension Catalog {
     ) throws(SQLiteError) {
         var found: [Lane] = []
         let statement = try database.prepare(
-            "SELECT id, room, endpoint, acknowledged, next, tail, waiting_rows, waiting_bytes FROM lanes ORDER BY id",
+            """
+            SELECT id, room, endpoint, acknowledged, next, tail, waiting_rows, waiting_bytes, skipped
+            FROM lanes ORDER BY id
+            """,
             doing: "reading the lanes"
         )
         try statement.query { (row) throws(SQLiteError) in
@@ -107,6 +110,7 @@ extension Catalog {
             lane.state.tail = row.integer(5)
             lane.state.waitingRows = row.integer(6)
             lane.state.waitingBytes = row.integer(7)
+            lane.state.skipped = row.integer(8)
             found.append(lane)
             return true
         }

@@ -39,6 +39,8 @@ final class Catalog {
             var tail: Int64 = 0
             var waitingRows: Int64 = 0
             var waitingBytes: Int64 = 0
+            /// Dead letters since the last that was accepted.
+            var skipped: Int64 = 0
         }
     }
 

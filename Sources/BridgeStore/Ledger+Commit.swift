@@ -11,13 +11,13 @@ extension Ledger {
         _ settlements: [Settlement]
     ) throws(SQLiteError) -> [PendingDelivery] {
         var deliveries: [PendingDelivery] = []
-        let before = counts
+        let before = (counts, deadLetters)
         try transact { () throws(SQLiteError) in
             for settlement in settlements { try settle(settlement) }
             try deleteReleased()
             for record in records { try append(record, &deliveries) }
         } undo: {
-            counts = before
+            (counts, deadLetters) = before
         }
         counts.commits += 1
         counts.waitingRows = catalog.tally.waitingRows
@@ -206,6 +206,7 @@ extension Ledger {
                 row.set(6, lane.state.tail)
                 row.set(7, lane.state.waitingRows)
                 row.set(8, lane.state.waitingBytes)
+                row.set(9, lane.state.skipped)
             }
         }
         if catalog.tallyChanged { try writeTally() }

@@ -36,12 +36,15 @@ extension Ledger {
     }
 
     private func laneStates() -> [LaneState] {
-        catalog.lanes.filter { $0.state.waitingRows > 0 || $0.state.acknowledged > 0 }.map { lane in
+        catalog.lanes.filter {
+            $0.state.waitingRows > 0 || $0.state.acknowledged > 0 || $0.state.skipped > 0
+        }.map { lane in
             let room = catalog.rooms[lane.room]
             return LaneState(
                 lane: BridgeModel.Lane(endpoint: lane.endpoint, room: room.id),
                 room: room.key,
                 acknowledged: lane.state.acknowledged,
+                skipped: lane.state.skipped,
                 next: RowID(lane.state.next),
                 tail: RowID(lane.state.tail),
                 waitingRows: lane.state.waitingRows,
@@ -145,6 +148,7 @@ extension Ledger {
                 .run { $0.set(1, id.rawValue) }
             try database.prepare("DELETE FROM endpoints WHERE id = ?1", doing: "dropping an endpoint")
                 .run { $0.set(1, id.rawValue) }
+            try dropDeadLetters(of: id, name)
             if waiting > 0 {
                 logger.warning(
                     "an endpoint is not configured any more: what waited for it is dropped",

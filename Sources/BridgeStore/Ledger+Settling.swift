@@ -13,10 +13,16 @@ extension Ledger {
         let lane = catalog.lanes[index].state
         let row = min(settlement.row.rawValue, lane.tail)
         guard row >= lane.next else { return }
+        if let letter = settlement.deadLetter { try keep(letter, row: row, of: settlement.lane.endpoint) }
         let seq = min(settlement.seq, catalog.rooms[slot].state.seq)
         catalog.change(lane: index) { lane in
             lane.next = row + 1
-            lane.acknowledged = max(lane.acknowledged, seq)
+            if settlement.deadLetter != nil {
+                lane.skipped += 1
+            } else {
+                lane.acknowledged = max(lane.acknowledged, seq)
+                lane.skipped = 0
+            }
         }
         try goBack(from: row, to: lane.next, index: index, slot: slot)
         let rest = catalog.lanes[index].state

@@ -19,6 +19,8 @@ final class Ledger {
     /// The head of the row being written; kept for its storage.
     var head: [UInt8] = []
     var counts = StoreCounts()
+    /// What the dead letters of each endpoint come to.
+    var deadLetters: [EndpointID: DeadLetterSum] = [:]
     /// Rows whose damage was logged; no more lines once it is full.
     var reportedRows: Set<Int64> = []
 
@@ -41,6 +43,7 @@ final class Ledger {
         statements = try Statements(database)
         storeID = try Self.readStoreID(database)
         catalog = try Catalog(reading: database, logger: logger)
+        deadLetters = try Self.readDeadLetters(database)
     }
 
     /// The last id that was given out.
@@ -96,6 +99,7 @@ struct Statements {
     let writePosition: Statement
     let writeLane: Statement
     let writeTally: Statement
+    let keepDeadLetter: Statement
     let facts: Statement
     let factsInRange: Statement
     let rowsFrom: Statement
@@ -121,12 +125,22 @@ struct Statements {
             doing: "storing a position"
         )
         writeLane = try database.prepare(
-            "REPLACE INTO lanes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "REPLACE INTO lanes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             doing: "storing a lane"
         )
         writeTally = try database.prepare(
             "REPLACE INTO tally VALUES (1, ?1, ?2, ?3, ?4, ?5)",
             doing: "storing the sums"
+        )
+        keepDeadLetter = try database.prepare(
+            """
+            INSERT INTO dead_letters
+                (endpoint, reason, status, attempts, first_at, last_at, row, room, route, prev, seq, crc, head, payload)
+            SELECT ?2, CAST(?3 AS TEXT), ?4, ?5, ?6, ?7, id, room, route, prev, seq, crc, head, payload
+            FROM events WHERE id = ?1
+            RETURNING length(head) + length(payload)
+            """,
+            doing: "keeping a dead letter"
         )
         facts = try database.prepare(
             "SELECT id, room, route, prev, length(head) + length(payload) FROM events WHERE id = ?1",

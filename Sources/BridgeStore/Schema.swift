@@ -15,7 +15,8 @@
 //     changes; a route is an immutable set.
 //  5. Of a lane: every row below `next` is settled, no row at or above it is. `tail` is its last row, kept or not.
 //     `waiting_rows` and `waiting_bytes` are the count and size of its rows at or above `next`; with none waiting the
-//     next row of the lane also becomes its `next`. `acknowledged` is the seq of its last settled row, 0 at first.
+//     next row of the lane also becomes its `next`. `acknowledged` is the seq of its last row that was accepted, 0 at
+//     first; `skipped` counts those that became dead letters since then.
 //  6. A row goes in the transaction that settles it for the last of its lanes. So the rows there are, are exactly the rows
 //     that some lane has not settled (but for those of the sweep, 9), and one stuck lane keeps its own rows alone.
 //  7. `prev` of a row is the id of the room's row before it, kept or not (0: none). A settlement names the last of the rows
@@ -25,7 +26,9 @@
 //  8. `tally.waiting_rows` and `waiting_bytes` are the count and size of all rows, each once.
 //  9. An endpoint that is no longer configured loses its lanes at once. Rows that no lane waits for any more then lie
 //     between `tally.sweep_from` and `sweep_to`, and the writer deletes them a slice at a time.
-// 10. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
+// 10. A dead letter is a copy of its row, made in the transaction that settles it: it stays whatever the lanes do, until
+//     somebody removes it or its endpoint goes.
+// 11. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
 //
 // Deleting rule 6 in other words: with next(L) for each lane L of the row's room whose endpoint is in the row's route,
 // a row goes when its id is below the least next(L). There is no index over rows by room: it would cost more than all the
@@ -37,7 +40,7 @@
 /// The tables, their version, and the settings of the connection.
 enum Schema {
     /// `PRAGMA user_version` of a store that this program writes.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
     /// `PRAGMA application_id`: "RBst".
     static let applicationID: Int64 = 0x5242_7374
 
@@ -69,6 +72,16 @@ enum Schema {
         PRAGMA temp_store=MEMORY;
         """
 
+    /// `row` to `payload` are those of the event; times are in milliseconds since 1970.
+    static let deadLetters = """
+        CREATE TABLE dead_letters (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, endpoint INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER,
+            attempts INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, row INTEGER NOT NULL,
+            room INTEGER NOT NULL, route INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER NOT NULL,
+            crc INTEGER NOT NULL, head BLOB NOT NULL, payload BLOB NOT NULL
+        );
+        """
+
     static let tables = """
         CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE tally (
@@ -84,12 +97,14 @@ enum Schema {
         CREATE TABLE routes (id INTEGER PRIMARY KEY, endpoints TEXT NOT NULL);
         CREATE TABLE lanes (
             id INTEGER PRIMARY KEY, room INTEGER NOT NULL, endpoint INTEGER NOT NULL, acknowledged INTEGER NOT NULL,
-            next INTEGER NOT NULL, tail INTEGER NOT NULL, waiting_rows INTEGER NOT NULL, waiting_bytes INTEGER NOT NULL
+            next INTEGER NOT NULL, tail INTEGER NOT NULL, waiting_rows INTEGER NOT NULL, waiting_bytes INTEGER NOT NULL,
+            skipped INTEGER NOT NULL
         );
         CREATE TABLE events (
             id INTEGER PRIMARY KEY, room INTEGER NOT NULL, route INTEGER NOT NULL, prev INTEGER NOT NULL,
             seq INTEGER NOT NULL, crc INTEGER NOT NULL, head BLOB NOT NULL, payload BLOB NOT NULL
         );
+        \(deadLetters)
         INSERT INTO tally VALUES (1, 1, 0, 0, 0, -1);
         """
 }

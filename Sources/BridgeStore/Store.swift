@@ -12,6 +12,8 @@ package final class Store: Sendable {
     private let settlements: Inbox<[Settlement]>
     private let admission: Lock<Admission>
     private let published = Lock(StoreCounts())
+    private let deadLetters: Lock<[EndpointID: DeadLetterSum]>
+    private let deadLetterLimit: Int64
     private let logger: Logger
     // Safety: used before `start` by its caller, afterwards on the loop's thread alone.
     nonisolated(unsafe) let ledger: Ledger
@@ -23,6 +25,8 @@ package final class Store: Sendable {
         inbox = Inbox { [loop] in loop.wake() }
         settlements = Inbox { [loop] in loop.wake() }
         admission = Lock(Admission(inboxLimit: options.inboxLimit, maxSize: options.maxSize))
+        deadLetters = Lock(ledger.deadLetters)
+        deadLetterLimit = Int64(options.maxDeadLetters)
         self.ledger = ledger
         isNew = ledger.isNew
         self.logger = logger
@@ -63,6 +67,7 @@ package final class Store: Sendable {
             settlements: settlements,
             admission: admission,
             published: published,
+            deadLetters: deadLetters,
             ports: ports,
             logger: logger
         )
@@ -92,6 +97,11 @@ package final class Store: Sendable {
 
     /// As the last commit left them.
     package var counts: StoreCounts { published.withLock { $0 } }
+
+    /// Whether one more dead letter of that endpoint may come, as the last commit left them.
+    package func hasPlaceForDeadLetter(of endpoint: EndpointID) -> Bool {
+        deadLetters.withLock { $0[endpoint]?.bytes ?? 0 } < deadLetterLimit
+    }
 
     /// Commits what waits, moves the log into the database, closes and unlocks it; refills under way are not answered.
     package func stop() {

@@ -33,7 +33,7 @@ enum StoreFiles {
         try refuseLogAlone(path)
         try makeFile(path)
         do {
-            let (database, isNew) = try prepare(path)
+            let (database, isNew) = try prepare(path, logger)
             return try Ledger(database, isNew: isNew, path: path, lock: lock, logger: logger)
         } catch let error as StoreError {
             throw error
@@ -71,7 +71,9 @@ enum StoreFiles {
     }
 
     /// Makes the tables in an empty file; refuses what is not a store of ours, and a newer one, untouched.
-    private static func prepare(_ path: String) throws -> (Database, isNew: Bool) {
+    ///
+    /// An older one is brought up to date.
+    private static func prepare(_ path: String, _ logger: Logger) throws -> (Database, isNew: Bool) {
         let database = try Database(path: path)
         database.keepLogOnClose(true)
         try database.execute(Schema.lockingPragma, doing: "locking the database")
@@ -96,6 +98,7 @@ enum StoreFiles {
                     + "it was left as it is: run the newer version, or use another state directory"
             )
         }
+        try Migration.run(database, from: version, path: path, logger: logger)
         return (database, false)
     }
 

@@ -8,6 +8,8 @@ package struct StoreOptions: Sendable {
     package var maxSize: Int
     /// Bytes handed in and not committed, above which `append` says no.
     package var inboxLimit = 16 << 20
+    /// Bytes of dead letters of one endpoint at which no more are taken.
+    package var maxDeadLetters = 256 << 20
 
     package init(directory: String, maxSize: Int = 1 << 30) {
         self.directory = directory

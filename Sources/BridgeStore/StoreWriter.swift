@@ -29,6 +29,7 @@ final class StoreWriter {
     private let settlements: Inbox<[Settlement]>
     private let admission: Lock<Admission>
     private let published: Lock<StoreCounts>
+    private let deadLetters: Lock<[EndpointID: DeadLetterSum]>
     private let ports: StorePorts
     private let logger: Logger
 
@@ -54,6 +55,7 @@ final class StoreWriter {
         settlements: Inbox<[Settlement]>,
         admission: Lock<Admission>,
         published: Lock<StoreCounts>,
+        deadLetters: Lock<[EndpointID: DeadLetterSum]>,
         ports: StorePorts,
         logger: Logger
     ) {
@@ -63,6 +65,7 @@ final class StoreWriter {
         self.settlements = settlements
         self.admission = admission
         self.published = published
+        self.deadLetters = deadLetters
         self.ports = ports
         self.logger = logger
         lastWork = SystemClock.now
@@ -158,6 +161,8 @@ final class StoreWriter {
         let bytes = batch.committed()
         let counts = ledger.counts
         published.withLock { $0 = counts }
+        let sums = ledger.deadLetters
+        deadLetters.withLock { if $0 != sums { $0 = sums } }
         admission.withLock { admission in
             admission.took(bytes)
             admission.stored(counts.waitingBytes)

@@ -44,13 +44,17 @@ struct WriteBatch {
     }
 
     /// One settlement covers those before it, so that a disk that stays full holds no more of them than there are lanes.
+    ///
+    /// A dead letter is more than that, and stays.
     private mutating func keepLastOfEachLane() {
         var last: [Lane: Int] = [:]
         for (index, settlement) in settlements.enumerated() {
             if let known = last[settlement.lane], settlements[known].row >= settlement.row { continue }
             last[settlement.lane] = index
         }
-        settlements = last.values.sorted().map { settlements[$0] }
+        let kept = Set(last.values)
+        settlements = settlements.indices.filter { kept.contains($0) || settlements[$0].deadLetter != nil }
+            .map { settlements[$0] }
     }
 
     var isEmpty: Bool { start == records.count && settlements.isEmpty }

@@ -175,6 +175,28 @@ import Testing
             "3:69: endpoints.app.concurrency: is 8.5, must be a whole number from 1 to 256"
         ),
         .endpoint(
+            #"{"url": "http://127.0.0.1/x", "status": {"099": "ok"}}"#,
+            #"3:72: endpoints.app.status.099: has a key that is no status, must be one from 200 to 599"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "status": {"404": "evnt"}}"#,
+            #"3:72: endpoints.app.status.404: is "evnt", must be one of "ok", "event", "retry", "endpoint", "overload"; "#
+                + #"did you mean "event"?"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "status": 404}"#,
+            #"3:64: endpoints.app.status: is a number, must be an object such as {"404": "event"}"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "retry_after_max": "1 day"}"#,
+            "3:73: endpoints.app.retry_after_max: is \"1 day\", must be a length of time with a unit (ms, s, m, h, d) "
+                + "such as \"24h\""
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "retry_after_max": "900d"}"#,
+            "3:73: endpoints.app.retry_after_max: is \"900d\", must be at most \"31d\""
+        ),
+        .endpoint(
             #"{"url": "http://127.0.0.1/x", "insecure_http": "yes"}"#,
             "3:71: endpoints.app.insecure_http: is a text, must be true or false"
         ),

@@ -1,3 +1,4 @@
+import BridgeDelivery
 import BridgeCore
 import BridgeTestSupport
 import Foundation
@@ -63,7 +64,10 @@ import Testing
               "endpoints": {
                 "app": { "url": "https://app.example.com:8443/hooks?x=1", "signing": [ { "file": "signing" } ], "ca": "ca.pem" },
                 "php": { "unix": "/run/app/http.sock", "protocol": "http", "path": "/hooks", "concurrency": 256 },
-                "lan": { "url": "http://10.0.0.1/", "insecure_http": true }
+                "lan": {
+                  "url": "http://10.0.0.1/", "insecure_http": true, "conflict": "ack", "retry_after_max": "2h",
+                  "status": { "404": "event", "503": "retry", "418": "ok", "402": "endpoint", "400": "overload" }
+                }
               },
               "rooms": [
                 { "server": "main", "room": "order:1042", "events": ["updated", "shipped.*"], "to": ["app"] },
@@ -104,6 +108,14 @@ import Testing
         }
         #expect(configuration.endpoints[1].concurrency == 256)
         guard case .url(_, mayBePlain: true) = configuration.endpoints[2].target else { return #expect(Bool(false)) }
+        let lan = configuration.endpoints[2]
+        #expect(lan.longestPause == .seconds(7_200) && app.longestPause == .seconds(86_400))
+        #expect(
+            lan.statusPolicy.overrides == [
+                409: .accept, 404: .refuse, 503: .fail, 418: .accept, 402: .unauthorized, 400: .overload,
+            ]
+        )
+        #expect(app.statusPolicy.overrides.isEmpty)
 
         #expect(configuration.rooms.map(\.server) == [0, 2])
         let order = configuration.rooms[0]

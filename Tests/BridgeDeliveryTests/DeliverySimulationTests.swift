@@ -109,7 +109,7 @@ private struct Simulation {
             Verdict.refused(Refusal(scope: $0, status: nil, reason: "chance", hint: nil))
         }
         let head = machine.lanes[attempt.lane].records.first
-        let outcome = machine.finish(attempt, verdict ?? .delivered, now)
+        let outcome = machine.finish(attempt, verdict ?? .delivered, now, wall: 0)
         if verdict == nil, let head {
             let room = head.lane.room
             if head.seq != accepted[room, default: 0] + 1 {

@@ -61,7 +61,7 @@ import Testing
 
     @Test(
         "an event is tried until it is accepted, and the journal has two lines about it",
-        arguments: [500, 400, 302, 429]
+        arguments: [500, 404, 302, 429]
     )
     func triesWithoutEnd(status: Int) async throws {
         let receiver = try ScriptedReceiver { $0.attempt < 30 ? .status(status) : .ok }

@@ -75,7 +75,7 @@ import Testing
         let other = try #require(machine.nextAttempt(now))
         #expect(head(machine, other) == 2)
         machine.finish(other, .delivered, now)
-        for (number, milliseconds) in [(2, 500), (3, 1_000), (4, 2_000)] {
+        for (number, milliseconds) in [(2, 500), (3, 2_000), (4, 4_000)] {
             #expect(machine.nextAttempt(now) == nil)
             #expect(machine.nextDeadline() == now + .milliseconds(milliseconds))
             machine.wake(now + .milliseconds(milliseconds) + .nanoseconds(-1))
@@ -94,7 +94,7 @@ import Testing
                     return
                 }
                 #expect(failures == 3)
-                #expect(time == .milliseconds(3_500))
+                #expect(time == .milliseconds(6_500))
             }
         }
     }
@@ -128,7 +128,7 @@ import Testing
         #expect(probed == [1, 2, 3, 1, 2, 3, 1, 2])
     }
 
-    @Test("any answer ends the hold; at first there is one attempt at a time, then more")
+    @Test("an answer that judges an event ends the hold; at first there is one attempt at a time, then more")
     func recovers() throws {
         let machine = rig()
         for room in 1...20 { machine.admit(delivery(Int64(room), room: Int64(room))) }
@@ -136,7 +136,7 @@ import Testing
         machine.finish(first, refused(.endpoint), Self.start)
         let now = Self.start + .seconds(1)
         let probe = try #require(machine.nextAttempt(now))
-        let outcome = machine.finish(probe, refused(.lane, status: 500), now)
+        let outcome = machine.finish(probe, refused(.event, status: 400), now)
         guard case .recovered(let failures, let time) = outcome.endpoint, case .held = outcome.lane else {
             Issue.record("the endpoint is not open again, or the lane is not held")
             return
@@ -309,7 +309,7 @@ import Testing
         for room in 1...100 {
             machine.admit(delivery(Int64(room), room: Int64(room)))
             let attempt = try #require(machine.nextAttempt(Self.start))
-            if machine.finish(attempt, refused(.lane, status: 500), Self.start).lane != nil { reported += 1 }
+            if machine.finish(attempt, refused(.event, status: 400), Self.start).lane != nil { reported += 1 }
         }
         #expect(reported == 8)
     }
@@ -346,6 +346,6 @@ private final class Rig {
         _ verdict: Verdict,
         _ now: Instant
     ) -> EndpointStateMachine.Outcome {
-        machine.finish(attempt, verdict, now)
+        machine.finish(attempt, verdict, now, wall: 0)
     }
 }

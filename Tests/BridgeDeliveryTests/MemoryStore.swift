@@ -42,7 +42,11 @@ final class MemoryStore: Sendable {
     }
 
     var ports: DeliveryPorts {
-        DeliveryPorts(settle: { self.settle($0) }, refill: { self.refill($0, $1) })
+        DeliveryPorts(
+            settle: { self.settle($0) },
+            refill: { self.refill($0, $1) },
+            hasPlaceForDeadLetter: { _ in true }
+        )
     }
 
     func settle(_ settlements: [Settlement]) {

@@ -17,7 +17,7 @@ import Testing
             case 52..<99:
                 #expect(ring.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
             default:
-                ring.keepFirst()
+                ring.keepFirst(1)
                 model = Array(model.prefix(1))
             }
             #expect(ring.count == model.count)

@@ -1,3 +1,4 @@
+package import BridgeDelivery
 package import RoomsRuntime
 package import RoomsTransport
 
@@ -57,7 +58,12 @@ package struct EndpointConfiguration: Sendable {
     /// Requests in flight at once, never two of one room.
     package var concurrency: Int
     package var ca: ByteString?
+    /// What the operator says of single statuses.
+    package var statusPolicy = StatusPolicy()
+    /// The longest pause that the endpoint may ask for.
+    package var longestPause = defaultLongestPause
 
+    package static let defaultLongestPause = Duration.seconds(86_400)
     package static let defaultConcurrency = 8
     package static let maximumConcurrency = 256
 }

@@ -10,22 +10,50 @@ extension ConfigurationDecoder {
         guard
             let object = entry.value.object(
                 "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
-                keys: ["url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http"],
-                later: ["ack", "batch", "conflict", "format", "max_age", "overflow", "retry_after_max", "status"]
+                keys: [
+                    "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
+                    "conflict", "retry_after_max",
+                ],
+                later: ["ack", "batch", "format", "max_age", "overflow"]
             )
         else { return nil }
         let target = target(object)
         let signing = object["signing"].flatMap { self.signing($0) } ?? []
         let concurrency = object["concurrency"]?.integer(in: 1...EndpointConfiguration.maximumConcurrency)
         let ca = certificates(object, of: target)
+        let policy = statusPolicy(object)
+        let longestPause = object["retry_after_max"]?.duration(upTo: "31d", written: "24h")
         guard let target else { return nil }
         return EndpointConfiguration(
             name: entry.name,
             target: target,
             signing: signing,
             concurrency: concurrency ?? EndpointConfiguration.defaultConcurrency,
-            ca: ca
+            ca: ca,
+            statusPolicy: policy,
+            longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause
         )
+    }
+
+    private static let statusWords: [(word: ByteString, action: StatusPolicy.Action)] = [
+        ("ok", .accept), ("event", .refuse), ("retry", .fail), ("endpoint", .unauthorized), ("overload", .overload),
+    ]
+
+    private func statusPolicy(_ object: ConfigurationObject) -> StatusPolicy {
+        var policy = StatusPolicy()
+        if object["conflict"]?.word(of: ["retry", "ack"]) == "ack" { policy.overrides[409] = .accept }
+        let entries = object["status"]?.entries("an object such as {\"404\": \"event\"}") ?? []
+        for entry in entries {
+            let digits = entry.name.bytes
+            guard digits.count == 3, let status = Int(entry.name.string), (200...599).contains(status) else {
+                entry.value.reject("has a key that is no status, must be one from 200 to 599")
+                continue
+            }
+            let word = entry.value.word(of: Self.statusWords.map(\.word))
+            guard let action = Self.statusWords.first(where: { $0.word == word })?.action else { continue }
+            policy.overrides[status] = action
+        }
+        return policy
     }
 
     private func target(_ object: ConfigurationObject) -> EndpointConfiguration.Target? {

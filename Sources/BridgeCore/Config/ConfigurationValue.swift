@@ -101,6 +101,21 @@ struct ConfigurationValue {
         return size
     }
 
+    /// `most` is written like the value itself.
+    func duration(upTo most: ByteString, written example: String) -> Duration? {
+        let wanted = "a length of time with a unit (ms, s, m, h, d) such as \"\(example)\""
+        guard let text = node.string else { return mismatch(wanted) }
+        guard let duration = Duration(text: text) else {
+            reject("is \"\(text)\", must be \(wanted)")
+            return nil
+        }
+        if let limit = Duration(text: most), duration > limit {
+            reject("is \"\(text)\", must be at most \"\(most)\"")
+            return nil
+        }
+        return duration
+    }
+
     func list(_ wanted: String) -> [ConfigurationValue]? {
         guard let elements = node.elements else { return mismatch(wanted) }
         return elements.enumerated().map {

@@ -11,6 +11,8 @@ extension EndpointConfiguration {
         var settings = EndpointSettings(id: id, name: name, target: stream, path: path, host: host, signing: keys)
         settings.userAgent = ByteString("roombridge/\(Version.number)")
         settings.concurrency = concurrency
+        settings.statusPolicy = statusPolicy
+        settings.retry.longestAsked = longestPause
         return settings
     }
 

@@ -19,10 +19,10 @@ extension EndToEnd {
             Failure(
                 testDescription: "answers 302",
                 behaviour: .answer(302, headers: ["location: http://127.0.0.1:1/elsewhere"]),
-                complaint: "302"
+                complaint: "answered 302"
             ),
-            Failure(testDescription: "answers 400", behaviour: .answer(400), complaint: "400"),
-            Failure(testDescription: "answers 500", behaviour: .answer(500), complaint: "500"),
+            Failure(testDescription: "answers 400", behaviour: .answer(400), complaint: "answered 400"),
+            Failure(testDescription: "answers 500", behaviour: .answer(500), complaint: "answered 500"),
         ]
 
         @Test(arguments: failures)
@@ -46,6 +46,32 @@ extension EndToEnd {
             try await scene.expectBad(3)
             let accepted = scene.bad.requests.filter { $0.status == 200 }
             #expect(accepted.map { $0["roombridge-offset"] } == ["1", "2", "3"])
+            try await scene.close()
+        }
+
+        @Test func `one event that is refused for good becomes a dead letter, and the next one tells of it`()
+            async throws
+        {
+            let scene = try await BadEndpointScene()
+            scene.bad.behave(.refuse(offset: "2", 413))
+            scene.publish(4)
+            try await scene.expectGood(4)
+            try await scene.expectBad(3)
+            let accepted = scene.bad.requests.filter { $0.status == 200 }
+            #expect(accepted.map { $0["roombridge-offset"] } == ["1", "3", "4"])
+            #expect(accepted.map { $0["roombridge-skipped"] } == [nil, "1", nil])
+            #expect(accepted.map { $0["roombridge-prev-seq"] } == ["0", "1", "3"])
+            try await scene.bridge.eventually("the journal's line") {
+                scene.bridge.log.contains("it is among the dead letters")
+                    && scene.bridge.log.contains("reason=too_large")
+            }
+            // It is not tried again, also not by the next process.
+            #expect(try await scene.bridge.terminate() == .status(0))
+            let before = scene.bad.count
+            try await scene.bridge.start()
+            scene.publish(1)
+            try await scene.expectBad(4)
+            #expect(scene.bad.count == before + 1)
             try await scene.close()
         }
 

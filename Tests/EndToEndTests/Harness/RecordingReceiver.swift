@@ -5,6 +5,8 @@ internal import RoomsRuntime
 final class RecordingReceiver: Sendable {
     enum Behaviour: Sendable {
         case answer(Int, headers: [String] = [])
+        /// Answers this to the event of that offset, 200 to all others.
+        case refuse(offset: String, Int)
         /// Takes the request and says nothing.
         case hang
         /// Takes the request and hangs up.
@@ -210,6 +212,9 @@ private final class ReceiverServer {
         switch behaviour {
         case .answer(let status, let headers):
             answer(index, status, headers, on: connection)
+        case .refuse(let offset, let status):
+            let mine = log.state.withLock { $0.requests[index]["roombridge-offset"] }
+            answer(index, mine == offset ? status : 200, [], on: connection)
         case .hang:
             break
         case .hangUp:

@@ -1,0 +1,238 @@
+internal import BridgeModel
+internal import RoomsRuntime
+
+/// What the end of an attempt means for its lane and for the endpoint.
+extension EndpointStateMachine {
+    /// `wall`: milliseconds since 1970.
+    mutating func finish(_ attempt: Attempt, _ verdict: Verdict, _ now: Instant, wall: Int64) -> Outcome {
+        inFlight -= 1
+        switch verdict {
+        case .delivered:
+            return delivered(attempt, now)
+        case .refused(let refusal):
+            switch refusal.scope {
+            case .event where hold?.isRejecting == true && refusal.budget > 0:
+                return probeFailed(attempt, refusal, now)
+            case .event:
+                return eventRefused(attempt, refusal, now, wall)
+            case .endpoint:
+                return probeFailed(attempt, refusal, now)
+            case .lane, .overload:
+                if refusal.scope == .overload { slowDown() }
+                // Held already, asked to pause, or not the first lane that fails: it is not the room.
+                if hold != nil || refusal.retryAfter != nil || isConfirmed(attempt) {
+                    return probeFailed(attempt, refusal, now)
+                }
+                return laneFailed(attempt, refusal, now)
+            }
+        }
+    }
+
+    // MARK: accepted
+
+    private mutating func delivered(_ attempt: Attempt, _ now: Instant) -> Outcome {
+        var outcome = Outcome()
+        outcome.endpoint = open(attempt, now)
+        lastAccepted = max(lastAccepted, attempt.serial)
+        refusedInARow = 0
+        for lane in suspects where lane != attempt.lane { lanes[lane].hold?.isOwn = true }
+        suspects.removeAll(keepingCapacity: true)
+        grow()
+        let lane = attempt.lane
+        let size = lanes[lane].bytes
+        // What stood before it was refused, and cannot come after it.
+        if lanes[lane].turn > 0 { outcome.deadLetters = lanes[lane].giveUp(lanes[lane].turn) }
+        outcome.settlement = lanes[lane].settle()
+        bytes -= size - lanes[lane].bytes
+        if let hold = lanes[lane].hold {
+            lanes[lane].hold = nil
+            heldLanes -= 1
+            if hold.isReported { outcome.lane = .recovered(failures: hold.failures, after: now - hold.since) }
+        }
+        makeReady(lane)
+        want(lane)
+        return outcome
+    }
+
+    private mutating func grow() {
+        guard allowed < limits.concurrency else { return growsSlowly = false }
+        round += 1
+        guard !growsSlowly || round >= allowed else { return }
+        allowed += 1
+        round = 0
+    }
+
+    private mutating func slowDown() {
+        allowed = max(1, min(allowed, limits.concurrency) / 2)
+        growsSlowly = true
+        round = 0
+    }
+
+    // MARK: the event's fault, perhaps
+
+    private mutating func eventRefused(
+        _ attempt: Attempt,
+        _ refusal: Refusal,
+        _ now: Instant,
+        _ wall: Int64
+    ) -> Outcome {
+        var outcome = Outcome()
+        // Whoever judges events is there.
+        outcome.endpoint = open(attempt, now)
+        let lane = attempt.lane
+        let wasAside = lanes[lane].turn < lanes[lane].aside.count
+        let trial = lanes[lane].refuse(refusal, serial: attempts, wall: wall)
+        outcome.lane = noteFailure(of: lane, refusal, schedule.pause(afterRefusals: trial.refusals), now)
+        guard wasAside || trial.refusals >= refusal.budget else {
+            let pause = schedule.pause(afterRefusals: trial.refusals)
+            wait(lane, max(pause, refusal.retryAfter ?? .zero), now)
+            return outcome
+        }
+        // Something that began after its first refusal was accepted: the endpoint is well.
+        let isDecided = refusal.budget == 0 || trial.firstRefusal.map { lastAccepted > $0 } == true
+        if isDecided, isFullOfDeadLetters { return holdForPlace(lane, outcome, now) }
+        lanes[lane].setAside(isDecided: isDecided)
+        if !wasAside, !isDecided { refusedInARow += 1 }
+        if refusedInARow >= Self.mostRefused { return holdRejecting(lane, refusal, outcome, now) }
+        let size = lanes[lane].bytes
+        outcome.deadLetters = lanes[lane].giveUp(lanes[lane].decided)
+        bytes -= size - lanes[lane].bytes
+        if lanes[lane].aside.isEmpty, lanes[lane].hold.take() != nil { heldLanes -= 1 }
+        goOn(lane, refusal, failures: trial.refusals, now)
+        return outcome
+    }
+
+    /// To the record behind the one that was set aside, or to a wait when there is none.
+    private mutating func goOn(_ lane: Int, _ refusal: Refusal, failures: Int, _ now: Instant) {
+        if lanes[lane].current != nil || lanes[lane].records.isEmpty {
+            makeReady(lane)
+        } else {
+            lanes[lane].awaitsSuccessor = true
+            wait(
+                lane,
+                schedule.wait(afterFailures: failures, asked: refusal.retryAfter, random: random()),
+                now
+            )
+        }
+        want(lane)
+    }
+
+    /// It refuses everything: nothing of that was an event's fault.
+    private mutating func holdRejecting(
+        _ lane: Int,
+        _ refusal: Refusal,
+        _ outcome: Outcome,
+        _ now: Instant
+    ) -> Outcome {
+        refusedInARow = 0
+        for other in lanes.indices where lanes[other].phase == .waiting && lanes[other].isTroubled {
+            lanes[other].forgetRefusals()
+            endWait(other)
+            makeReady(other)
+        }
+        lanes[lane].forgetRefusals()
+        makeReady(lane)
+        var refusal = refusal
+        refusal.scope = .endpoint
+        refusal.reason = "it refuses every event, the last one because \(refusal.reason)"
+        refusal.hint = "nothing is given up: the endpoint, or what stands before it, is not as it should be"
+        return hold(for: refusal, isRejecting: true, outcome, now)
+    }
+
+    /// What should be given up has no place among the dead letters.
+    private mutating func holdForPlace(_ lane: Int, _ outcome: Outcome, _ now: Instant) -> Outcome {
+        lanes[lane].forgetRefusals()
+        makeReady(lane)
+        let reason = "it refused an event for good, and the dead letters have no place for it"
+        let hint: StaticString = "look through the dead letters of this endpoint, and purge them or send them again"
+        let refusal = Refusal(scope: .endpoint, status: nil, reason: reason, hint: hint)
+        return hold(for: refusal, isRejecting: false, outcome, now)
+    }
+
+    // MARK: the lane's or the endpoint's fault
+
+    /// Another lane has failed, too, and nothing was accepted in between.
+    private mutating func isConfirmed(_ attempt: Attempt) -> Bool {
+        let lane = attempt.lane
+        guard lanes[lane].hold?.isOwn != true else { return false }
+        suspects.insert(lane)
+        return suspects.count > 1
+    }
+
+    private mutating func laneFailed(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
+        var outcome = Outcome()
+        let lane = attempt.lane
+        let failures = (lanes[lane].hold?.failures ?? 0) + 1
+        let schedule = lanes[lane].hold?.isOwn == true ? schedule.ofOwnFault : schedule
+        var pause = schedule.wait(afterFailures: failures, random: random())
+        if refusal.isTriedAtOnce, failures == 1 { pause = .zero }
+        outcome.lane = noteFailure(of: lane, refusal, pause, now)
+        wait(lane, pause, now)
+        return outcome
+    }
+
+    /// The end of one that says something about the whole endpoint.
+    private mutating func probeFailed(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
+        lanes[attempt.lane].beginRound()
+        makeReady(attempt.lane)
+        guard attempt.epoch == epoch else { return Outcome() }
+        return hold(for: refusal, isRejecting: hold?.isRejecting ?? false, Outcome(), now)
+    }
+
+    private mutating func hold(
+        for refusal: Refusal,
+        isRejecting: Bool,
+        _ outcome: Outcome,
+        _ now: Instant
+    ) -> Outcome {
+        var outcome = outcome
+        epoch += 1
+        suspects.removeAll(keepingCapacity: true)
+        var failures = (hold?.failures ?? 0) + 1
+        if hold == nil, let last = lastHold, now - last.end < Self.health { failures = last.failures + 1 }
+        let wait = schedule.wait(afterFailures: failures, asked: refusal.retryAfter, random: random())
+        let until = refusal.isFinal ? .distantFuture : now + wait
+        if hold == nil || (refusal.isFinal && hold?.until != .distantFuture) {
+            outcome.endpoint = .held(refusal, wait: wait)
+        }
+        hold = Hold(failures: failures, since: hold?.since ?? now, until: until, isRejecting: isRejecting)
+        return outcome
+    }
+
+    /// What began before the hold does not end it: the endpoint may have asked for a pause since.
+    private mutating func open(_ attempt: Attempt, _ now: Instant) -> Outcome.Change? {
+        guard let ended = hold, attempt.epoch == epoch else { return nil }
+        hold = nil
+        epoch += 1
+        lastHold = (ended.failures, now)
+        allowed = 1
+        growsSlowly = false
+        return .recovered(failures: ended.failures, after: now - ended.since)
+    }
+
+    // MARK: waits
+
+    /// Counts a failure of the lane; what to tell of it.
+    private mutating func noteFailure(
+        of lane: Int,
+        _ refusal: Refusal,
+        _ wait: Duration,
+        _ now: Instant
+    ) -> Outcome.Change? {
+        var hold = lanes[lane].hold ?? LaneQueue.Hold(failures: 0, since: now, isReported: false)
+        hold.failures += 1
+        defer { lanes[lane].hold = hold }
+        guard hold.failures == 1 else { return nil }
+        heldLanes += 1
+        hold.isReported = heldLanes <= Self.reportedHolds
+        return hold.isReported ? .held(refusal, wait: wait) : nil
+    }
+
+    private mutating func wait(_ lane: Int, _ pause: Duration, _ now: Instant) {
+        lanes[lane].phase = .waiting
+        let size = lanes[lane].bytes
+        lanes[lane].trim()
+        bytes -= size - lanes[lane].bytes
+        lanes[lane].wait = waits.add(lane, at: now + pause)
+    }
+}

@@ -1,0 +1,43 @@
+/// What an attempt's end means for what waits.
+package enum Verdict: Sendable {
+    case delivered
+    case refused(Refusal)
+}
+
+/// Whose fault a failed attempt is, which decides what waits because of it.
+package enum FailureScope: Hashable, Sendable {
+    /// The event's: it is tried a few times, and then set aside.
+    case event
+    /// The room's or the endpoint's: the lane waits, and all of the endpoint when another lane fails as well.
+    case lane
+    /// All of the endpoint waits, but for one probe at a time.
+    case endpoint
+    /// The endpoint has too much to do: like `lane`, and fewer attempts at a time.
+    case overload
+}
+
+/// A failed attempt in words.
+package struct Refusal: Sendable {
+    package var scope: FailureScope
+    /// Nil when there was no answer.
+    package var status: Int?
+    package var reason: String
+    package var hint: StaticString?
+    /// How many attempts an event gets that is refused for its own sake; 0: the receiver wants no other.
+    package var budget = 3
+    /// The endpoint asks for nothing more, until somebody says so.
+    package var isFinal = false
+    /// Nothing before this time, whatever else is waited for.
+    package var retryAfter: Duration?
+    /// The first time it is tried again without a pause.
+    package var isTriedAtOnce = false
+    /// Another connection may lead to somebody who answers otherwise.
+    package var wantsNewConnection = false
+
+    package init(scope: FailureScope, status: Int?, reason: String, hint: StaticString?) {
+        self.scope = scope
+        self.status = status
+        self.reason = reason
+        self.hint = hint
+    }
+}
