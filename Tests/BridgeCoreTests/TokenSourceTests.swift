@@ -19,7 +19,8 @@ import Testing
         return .file(ByteString(folder.file(name)))
     }
 
-    @Test func `own tokens are signed with the secret as it is in the file now`() throws {
+    @Test("C58: own tokens are signed with the secret as it is in the file now, and given ones are read anew each time")
+    func reread() throws {
         let reference = try write("first", to: "secret")
         let source = Authentication.signing(user: "bridge", secret: reference, subscriptionSecret: nil)
             .tokenSource(secrets: SecretSource { _ in nil }, wallClock: { 1_000_000 })
@@ -29,6 +30,15 @@ import Testing
         _ = try write("second", to: "secret")
         let second = TokenSigner(user: "bridge", secret: Secret("second"))
         #expect(try source.connection() == second.connectionToken(now: 1_000_000))
+        let given = Authentication.tokens(
+            connection: try write("c1", to: "connection"),
+            rooms: ["shop": try write("s1", to: "shop")]
+        )
+        .tokenSource(secrets: SecretSource { _ in nil })
+        #expect(try given.connection() == Secret("c1") && given.subscription("shop") == Secret("s1"))
+        _ = try write("c2", to: "connection")
+        _ = try write("s2", to: "shop")
+        #expect(try given.connection() == Secret("c2") && given.subscription("shop") == Secret("s2"))
     }
 
     @Test func `a secret that went away is an error of that token, not of the process`() throws {

@@ -46,7 +46,7 @@ import Testing
         #expect(fields["webhook-id"]?.hasPrefix("rb_") == true)
     }
 
-    @Test("a live-only event has no epoch and no offset")
+    @Test("C48: a live-only event has no epoch and no offset")
     func writesLiveOnly() throws {
         let fields = try self.fields(Sample.delivery(.event(Sample.event(offset: 0))))
         #expect(fields["webhook-id"] == "rb_l_k9_5")

@@ -126,6 +126,10 @@ import Testing
             #expect(bench.actions.last == .dial(generation: 2))
         } else {
             #expect(bench.statuses.last == "terminal 109")
+            guard case .connection(.waiting(_, let reason, _, _)) = bench.items.last else {
+                return #expect(Bool(false))
+            }
+            #expect(reason == "token expired, and there is no newer one")
             #expect(bench.waitForRetry() >= .seconds(300))
             // Then the server is asked once more.
             #expect(bench.actions.last == .dial(generation: 2))
@@ -142,7 +146,7 @@ import Testing
     }
 
     @Test(
-        "C19: temporary connect errors are tried again soon, others slowly",
+        "C19 and C68: temporary connect errors are tried again soon, others slowly",
         arguments: [
             (100, false), (111, false), (101, true), (103, true), (107, true), (102, true),
         ] as [(UInt32, Bool)]
@@ -152,7 +156,7 @@ import Testing
         bench.start()
         bench.open()
         bench.answerConnect(.error(ErrorReply(code: code, message: "no")))
-        // C68: the socket is closed by us, at once, and nothing more is said.
+        // The socket is closed by us, at once, and nothing more is said.
         #expect(bench.actions.last == .close(code: 1000, reason: .refused))
         #expect(bench.sent.count == 1)
         #expect(bench.statuses.last == (isTerminal ? "terminal \(code)" : "waiting \(code)"))
@@ -166,8 +170,9 @@ import Testing
         "C20 and C21: what each close code means",
         arguments: [
             (1000, false), (1001, false), (1006, false), (1009, true), (3000, false), (3001, false), (3004, false),
-            (3005, false), (3008, false), (3012, false), (3499, false), (3500, true), (3501, true), (3503, true),
+            (3005, false), (3008, false), (3012, false), (3499, false), (3501, true), (3503, true),
             (3504, true), (3999, true), (4000, false), (4499, false), (4500, true), (4999, true), (5000, false),
+            (3500, true), (3502, true), (3508, true), (1011, false), (4200, false), (65_535, false),
         ] as [(UInt16, Bool)]
     )
     func closeCodes(code: UInt16, isTerminal: Bool) {
@@ -268,24 +273,39 @@ import Testing
         #expect(bench.items.count == before)
         #expect(bench.isReady)
         #expect(bench.machine.tally.unknown == 4)
+        let told = "the server said something that this client does not know or did not ask for; it is ignored"
+        #expect(bench.lines.count { "\($0.message)" == told } == 1)
     }
 
-    @Test("C26: a disconnect push counts like the close code")
-    func disconnectPush() {
+    @Test(
+        "C26: a disconnect push counts like the close code",
+        arguments: [
+            (3503, "terminal 3503"), (3001, "waiting 3001"), (4500, "terminal 4500"), (70_000, "waiting 65535"),
+        ]
+            as [(UInt32, String)]
+    )
+    func disconnectPush(code: UInt32, status: String) {
         var bench = ConnectionBench()
         bench.connect()
-        bench.receive(Reply(id: 0, .push(Push(channel: "", .disconnect(code: 3503, reason: "out", reconnect: false)))))
+        bench.receive(Reply(id: 0, .push(Push(channel: "", .disconnect(code: code, reason: "out", reconnect: false)))))
         #expect(bench.actions.last == .close(code: 1000, reason: .toldToLeave))
-        #expect(bench.statuses.last == "terminal 3503")
+        #expect(bench.statuses.last == status)
     }
 
-    @Test("C27: 3014 voids the positions of all rooms, each with a gap")
+    @Test("C27: 3014 voids the token and the positions of all rooms, each with a gap")
     func stateInvalidated() {
-        var bench = ConnectionBench.rooms(2)
+        let voided = Lock<[ByteString?]>([])
+        let tokens = TokenSource(
+            connection: { Secret("token") },
+            subscription: { _ in nil },
+            expired: { name in voided.withLock { $0.append(name) } }
+        )
+        var bench = ConnectionBench.rooms(2, policy: ConnectionPolicy(tokens: tokens))
         bench.connect()
         bench.serve()
         bench.streams["r0"]?.publish()
         bench.close(3014)
+        #expect(voided.withLock { $0 } == [nil])
         bench.waitForRetry()
         bench.connect()
         bench.serve()
@@ -318,6 +338,7 @@ import Testing
         #expect(bench.actions.last == .close(code: 1000, reason: .none))
         bench.publish("r0")
         bench.pass(.seconds(1_000))
+        #expect(bench.machine.sessions[0].position?.offset == 8)
         #expect(bench.statuses.last == "stopped")
         #expect(bench.actions.last == .close(code: 1000, reason: .none))
     }
@@ -392,6 +413,7 @@ import Testing
         var result = ConnectResult.expiring(ttl)
         result.ping = 0
         bench.connect(result)
+        #expect(bench.machine.client == "c")
         let latest: Duration = ttl == 600 ? .seconds(300) : .seconds(3_000)
         bench.pass(latest - latest / 10 - .seconds(1))
         #expect(bench.commands == [])
@@ -401,6 +423,8 @@ import Testing
         answer.expires = true
         answer.ttl = 100
         bench.receive(Reply(id: bench.commands.removeLast().id, .refresh(answer)))
+        // The answer names no client: it is still the same.
+        #expect(bench.machine.client == "c")
         bench.pass(.seconds(50))
         #expect(bench.commands.last?.request == .refresh(token: "connection 3"))
     }
@@ -417,6 +441,45 @@ import Testing
         bench.receive(.ping)
         bench.pass(.milliseconds(5_100))
         #expect(bench.commands.contains { $0.request == .refresh(token: "connection 3") })
+    }
+
+    @Test("C56: a token that cannot be fetched is tried for every 5 to 10 s until 3005; then with a new one")
+    func refreshFails() {
+        struct NoToken: Error {}
+        let calls = Lock<[Instant]>([])
+        let (now, isBroken) = (Lock(Instant(nanoseconds: 0)), Lock(false))
+        let expired = Lock(0)
+        let tokens = TokenSource(
+            connection: {
+                calls.withLock { $0.append(now.withLock { $0 }) }
+                if isBroken.withLock({ $0 }) { throw NoToken() }
+                return Secret("token \(calls.withLock { $0.count })")
+            },
+            subscription: { _ in nil },
+            expired: { _ in expired.withLock { $0 += 1 } }
+        )
+        var bench = ConnectionBench(policy: ConnectionPolicy(tokens: tokens))
+        var result = ConnectResult.expiring(60)
+        result.ping = 0
+        bench.connect(result)
+        isBroken.withLock { $0 = true }
+        let end = bench.now + .seconds(85)
+        while bench.now < end {
+            bench.pass(.milliseconds(100))
+            now.withLock { $0 = bench.now }
+        }
+        let times = calls.withLock { $0.dropFirst() }
+        let pauses = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(pauses.count >= 5)
+        #expect(pauses.allSatisfy { $0 > .milliseconds(4_800) && $0 < .milliseconds(10_200) }, "\(pauses)")
+        #expect(bench.commands.isEmpty && bench.isReady)
+        bench.close(3005)
+        #expect(expired.withLock { $0 } == 1)
+        isBroken.withLock { $0 = false }
+        bench.waitForRetry()
+        bench.open()
+        guard case .connect(let request) = bench.commands.last?.request else { return #expect(Bool(false)) }
+        #expect(request.token == ByteString("token \(calls.withLock { $0.count })"))
     }
 
     @Test("C57: a room's token is refreshed with its name, and only when it expires")
@@ -440,12 +503,32 @@ import Testing
         #expect(bench.commands.map(\.request) == [.subRefresh(channel: "a", token: "room a")])
     }
 
-    @Test("C60: a machine that slept renews its token by the wall clock")
-    func wallClock() {
-        var bench = ConnectionBench(policy: ConnectionPolicy(tokens: tokens(Lock(0))))
-        bench.connect(.expiring(3_600))
-        bench.wallShift = 3_100_000
-        bench.pass(.seconds(1))
-        #expect(bench.commands.last?.request == .refresh(token: "connection 2"))
+    @Test("C60: a machine that slept renews its tokens by the wall clock; one whose clock went back, by the other")
+    func bothClocks() {
+        for shift in [3_100_000, -86_400_000] as [Int64] {
+            var bench = ConnectionBench(
+                [RoomSpecification(name: "a", start: .now)],
+                policy: ConnectionPolicy(tokens: tokens(Lock(0)))
+            )
+            var result = ConnectResult.expiring(3_600)
+            result.ping = 0
+            bench.connect(result)
+            var joined = SubscribeResult()
+            joined.expires = true
+            joined.ttl = 3_600
+            bench.receive(Reply(id: bench.commands.removeLast().id, .subscribe(joined)))
+            bench.wallShift = shift
+            bench.pass(.seconds(1))
+            if shift < 0 {
+                #expect(bench.commands.isEmpty)
+                bench.pass(.seconds(3_000))
+            }
+            #expect(
+                Set(bench.commands.map { "\($0.request)" }) == [
+                    "\(Request.refresh(token: "connection 2"))",
+                    "\(Request.subRefresh(channel: "a", token: "room a"))",
+                ]
+            )
+        }
     }
 }

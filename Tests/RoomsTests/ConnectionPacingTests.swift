@@ -44,6 +44,8 @@ import Testing
         bench.pass(.milliseconds(2_500))
         #expect(bench.actions.last == .close(code: 1000, reason: .noAnswer))
         #expect(bench.statuses.last == "waiting 0")
+        bench.waitForRetry()
+        #expect(bench.actions.last == .dial(generation: 2))
     }
 
     @Test("a recovery may take longer as long as something is heard, but not for ever")
@@ -63,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "4.8 rule 8: an overload with recoveries in flight halves the window, each answer widens it by one",
+        "C62: an overload with recoveries in flight halves the window, each answer widens it by one",
         arguments: [
             1006, 3008, 3009,
         ] as [UInt16]
@@ -200,6 +202,55 @@ import Testing
         bench.connect()
         bench.serve()
         #expect((0..<5).allSatisfy { bench.seen($0).last == "replay A/8" })
+    }
+
+    @Test(
+        "C30: what a subscribe is refused with is its room's affair, and the other rooms are joined",
+        arguments: [100, 102, 103, 105, 106, 107, 108, 109, 111, 400] as [UInt32]
+    )
+    func refusedAmongOthers(code: UInt32) {
+        var bench = ConnectionBench.rooms(3)
+        bench.connect()
+        while !bench.commands.isEmpty {
+            let command = bench.commands.removeFirst()
+            guard case .subscribe(let request) = command.request, request.channel == "r1" else {
+                bench.answer(command)
+                continue
+            }
+            let error = ErrorReply(code: code, message: "no", isTemporary: code == 100 || code == 111)
+            bench.receive(Reply(id: command.id, .error(error)))
+        }
+        #expect(bench.lastEvent(0) == "replay A/8" && bench.lastEvent(2) == "replay A/8")
+        #expect(bench.statuses == ["connecting", "connected"])
+        let isTemporary = code == 100 || code == 111
+        #expect(bench.seen(1) == (isTemporary ? [] : ["failed \(code)"]))
+        guard isTemporary else { return }
+        bench.pass(.seconds(2))
+        bench.serve()
+        #expect(bench.lastEvent(1) == "replay A/8")
+    }
+
+    @Test(
+        "C67: an unsubscribe without a room, or for one that is not joined, changes nothing",
+        arguments: [2000, 2500, 2502]
+    )
+    func strayUnsubscribes(code: UInt32) {
+        var bench = ConnectionBench.rooms(3)
+        bench.connect()
+        let pending = bench.commands.removeFirst()
+        let refused = bench.commands.removeFirst()
+        bench.receive(Reply(id: refused.id, .error(ErrorReply(code: 103, message: "no"))))
+        bench.serve()
+        let (items, sent) = (bench.items.count, bench.sent.count)
+        for room in ["", "other", "r0", "r1"] as [ByteString] {
+            bench.receive(Reply(id: 0, .push(Push(channel: room, .unsubscribe(code: code, reason: "out")))))
+        }
+        #expect(bench.items.count == items && bench.sent.count == sent)
+        #expect(bench.machine.sessions.map(\.isJoined) == [false, false, true])
+        bench.answer(pending)
+        bench.publish("r2")
+        #expect(bench.seen(0).last == "replay A/8" && bench.seen(1) == ["failed 103"])
+        #expect(bench.seen(2).last == "event A/9")
     }
 
     @Test("an unsubscribe that is answered with an error ends the connection: nobody knows what is subscribed")

@@ -60,6 +60,37 @@ import Testing
         #expect(pool.joins.values.allSatisfy { $0 == 1 })
     }
 
+    @Test("C34: the same rooms are together again after a restart, whatever order they answer in")
+    func stable() async throws {
+        let hub = try TestHub()
+        var groups: [Set<Set<ByteString>>] = []
+        for _ in 0..<2 {
+            let pool = try LivePool(port: hub.port, roomsPerConnection: 7)
+            await pool.add(rooms(40))
+            try await eventually { pool.joined.count == 40 }
+            groups.append(await pool.groups(rooms(40)))
+        }
+        #expect(groups[0] == groups[1])
+        #expect(groups[0].count == 6)
+        #expect(groups[0].contains(Set(rooms(7))))
+    }
+
+    @Test(
+        "C34: with one connection allowed it holds 128 rooms; the others fail with a clear error, and no joined one is stopped"
+    )
+    func mostRooms() async throws {
+        let hub = try TestHub { $0.session.userConnectionLimit = 1 }
+        let pool = try LivePool(port: hub.port, roomsPerConnection: 100, user: "ann")
+        await pool.add(Array(rooms(100)))
+        try await eventually { pool.joined.count == 100 }
+        await pool.add(Array(rooms(131).dropFirst(100)))
+        try await eventually { pool.joined.count == 128 && pool.failures.count == 3 }
+        #expect(try await hub.connections == 1)
+        #expect(Set(pool.failures.map(\.room)) == [128, 129, 130])
+        #expect(pool.failures.allSatisfy { $0.code == 3504 || $0.code == 106 })
+        #expect(pool.joins.values.allSatisfy { $0 == 1 })
+    }
+
     @Test("where no connection may hold a room it fails with the server's code, and the others do not notice")
     func full() async throws {
         let hub = try TestHub {
@@ -208,6 +239,18 @@ private final class LivePool: Sendable {
 
     func ask(_ request: Request, in room: Int, number: UInt64) async {
         await onLoop { $0.ask(request, in: room, number: number) }
+    }
+
+    /// Which of the rooms share a connection.
+    func groups(_ names: [ByteString]) async -> Set<Set<ByteString>> {
+        let clients = Lock<[ByteString: Set<ByteString>]>([:])
+        await onLoop { pool in
+            for (room, name) in names.enumerated() {
+                let client = pool.client(of: room)
+                clients.withLock { _ = $0[client, default: []].insert(name) }
+            }
+        }
+        return clients.withLock { Set($0.values) }
     }
 
     var joined: Set<Int> { sink.state.withLock { $0.joined } }

@@ -7,59 +7,6 @@ import Testing
 
 @testable import Rooms
 
-/// A server that upgrades and then says whatever a closure wants.
-private struct Script: Sendable {
-    let connection: RawConnection
-    /// What stood in the request.
-    let head: String
-
-    /// One frame of replies.
-    func say(_ replies: Reply...) {
-        var bytes: [UInt8] = []
-        for reply in replies { ProtobufCodec.encode(reply, into: &bytes) }
-        sayFrame(bytes)
-    }
-
-    func sayFrame(_ bytes: [UInt8], opcode: UInt8 = 2) {
-        var frame: [UInt8] = [0x80 | opcode]
-        switch bytes.count {
-        case ..<126: frame.append(UInt8(bytes.count))
-        case ..<65_536: frame += [126, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xff)]
-        default: frame += [127] + (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> (56 - 8 * $0)) }
-        }
-        connection.write(frame + bytes)
-    }
-
-    /// Whatever the client says is read and dropped until it hangs up.
-    func listen() {
-        while !connection.read().isEmpty {}
-    }
-
-    /// Waits until the client has said something.
-    func hear() -> [UInt8] { connection.read() }
-
-    static func server(
-        subprotocol: String? = "centrifuge-protobuf",
-        _ play: @escaping @Sendable (Script) -> Void
-    ) throws -> RawServer {
-        try RawServer { connection in
-            let head = connection.readHead()
-            guard
-                let line = head.split(separator: "\r\n").first(where: {
-                    $0.lowercased().hasPrefix("sec-websocket-key:")
-                })
-            else { return }
-            let key = line.split(separator: ":", maxSplits: 1)[1].drop { $0 == " " }
-            let accept = WebSocketHandshake.acceptValue(for: ByteString(String(key)))
-            var answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            answer += "Sec-WebSocket-Accept: \(accept.string)\r\n"
-            if let subprotocol { answer += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
-            connection.write(answer + "\r\n")
-            play(Script(connection: connection, head: head))
-        }
-    }
-}
-
 /// What the client makes of servers that are broken, foreign or malicious.
 @Suite struct HostileServerTests {
     private let room = [RoomSpecification(name: "r", start: .now)]
@@ -92,6 +39,11 @@ private struct Script: Sendable {
         let server = try Script.server(subprotocol: name) { $0.listen() }
         let live = try connect(server)
         try await eventually("the end") { live.sink.statuses.last == "terminal 0" }
+        guard case .connection(.waiting(_, let reason, let pause, _)) = live.sink.items.last else {
+            return #expect(Bool(false))
+        }
+        #expect(reason.string.contains("does not speak centrifuge-protobuf: it chose"), "\(reason)")
+        #expect(pause >= .seconds(300))
         #expect(server.connections == 1)
     }
 

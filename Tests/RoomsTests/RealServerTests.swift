@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "rooms of every kind say what they are",
+        "C35: rooms of every kind say what they are",
         arguments: [
             ("order:1", "joined E/0"), ("nohistory:1", "joined E/0"), ("position:1", "joined E/0 not durable"),
             ("live:1", "joined live-only"), ("cache:1", "joined E/0"), ("nowhere:1", "failed 102"),

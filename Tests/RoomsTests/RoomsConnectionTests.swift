@@ -16,7 +16,7 @@ import Testing
         events.compactMap { UInt64($0.split(separator: "/").last ?? "") }
     }
 
-    @Test("events arrive in order, byte for byte, JSON or not")
+    @Test("C53 and C66: events arrive in order, byte for byte, JSON or not")
     func payloads() async throws {
         let hub = try TestHub()
         let live = try LiveConnection(port: hub.port, rooms: rooms("order:1"))

@@ -5,10 +5,19 @@ import Testing
 @testable import Rooms
 
 @Suite struct SessionLiveTests {
-    private func joined(at offset: Int = 5) -> SessionBench {
-        var bench = SessionBench(.now, StreamModel(published: offset))
+    private func joined(at offset: Int = 5, tokens: TokenSource = .anonymous) -> SessionBench {
+        var bench = SessionBench(.now, StreamModel(published: offset), policy: ConnectionPolicy(tokens: tokens))
         bench.run()
         return bench
+    }
+
+    /// No tokens; keeps which of them were called expired.
+    private func counting(_ expired: Lock<[ByteString?]>) -> TokenSource {
+        TokenSource(
+            connection: { nil },
+            subscription: { _ in nil },
+            expired: { name in expired.withLock { $0.append(name) } }
+        )
     }
 
     @Test("C45: what was handed on before is dropped and counted")
@@ -134,19 +143,24 @@ import Testing
         arguments: [2500, 2501, 2999] as [UInt32]
     )
     func resubscribes(code: UInt32) {
-        var bench = joined()
+        let expired = Lock<[ByteString?]>([])
+        var bench = joined(tokens: counting(expired))
         bench.stream.publish()
         bench.unsubscribed(code)
+        // Only what ran out needs another token.
+        #expect(expired.withLock { $0 } == (code == 2501 ? ["room"] : []))
         bench.run()
         #expect(bench.lastSubscribe?.recover == true)
         #expect(bench.seen == ["joined A/5", "joined A/5", "replay A/6"])
     }
 
-    @Test("C32: a voided subscription starts at the top, behind a gap")
+    @Test("C32: a voided subscription drops its token and starts at the top, behind a gap")
     func voided() {
-        var bench = joined()
+        let expired = Lock<[ByteString?]>([])
+        var bench = joined(tokens: counting(expired))
         bench.stream.publish()
         bench.unsubscribed(2502)
+        #expect(expired.withLock { $0 } == ["room"])
         bench.run()
         #expect(bench.lastSubscribe?.recover == false)
         #expect(bench.seen == ["joined A/5", "joined A/5", "gap invalidated A/6-6 then A/6"])

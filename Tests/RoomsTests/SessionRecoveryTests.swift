@@ -116,6 +116,15 @@ private let cases: [RecoveryCase] = [
         #expect(bench.seen == ["joined A/7", "event A/8"])
     }
 
+    @Test("C36: a room with a stored position recovers from exactly that")
+    func stored() {
+        var bench = SessionBench.resuming(at: 5, epoch: "A", StreamModel(published: 7))
+        bench.run()
+        #expect(bench.lastSubscribe?.recover == true)
+        #expect(bench.lastSubscribe?.epoch == "A")
+        #expect(bench.lastSubscribe?.offset == 5)
+    }
+
     @Test("C36: from the earliest recovers with no epoch and offset 0")
     func freshEarliest() {
         var bench = SessionBench(.earliest, StreamModel(published: 2))
@@ -160,6 +169,47 @@ private let cases: [RecoveryCase] = [
         bench.run()
         #expect(bench.seen.first == "joined A/0")
         #expect(bench.seen.count == 7)
+    }
+
+    @Test("C37: recovered events are handed on in order, before any live one, and the position is the last one's")
+    func recoveredFirst() {
+        var bench = ConnectionBench.rooms(1)
+        bench.connect()
+        let command = bench.commands.removeLast()
+        guard let answer = bench.honestAnswer(command.request) else { return #expect(Bool(false)) }
+        let live = bench.streams["r0"]?.publish() ?? publication(0)
+        bench.receive(Reply(id: command.id, answer), Reply(id: 0, .push(Push(channel: "r0", .publication(live)))))
+        #expect(bench.seen(0) == ["joined A/5", "replay A/6", "replay A/7", "replay A/8", "event A/9"])
+        #expect(bench.machine.sessions[0].position == RoomPosition(epoch: "A", offset: 9))
+        let positions = bench.items.compactMap { item in
+            if case .event(_, let publication, let position, _) = item {
+                return [publication.offset, position?.offset]
+            }
+            return nil
+        }
+        #expect(positions == (6...9).map { [$0, $0] })
+    }
+
+    @Test(
+        "C41: where history is refused what was missed is one gap up to the answer's offset, then live",
+        arguments: [103, 108]
+    )
+    func historyRefused(code: UInt32) {
+        var bench = SessionBench.resuming(at: 5, stream(9))
+        bench.session.connected()
+        bench.step()
+        let request = bench.send()
+        guard case .history = request else { return #expect(Bool(false)) }
+        // These come while the answer is awaited, and are not part of the gap.
+        bench.publish(count: 2)
+        bench.answer(.error(ErrorReply(code: code, message: "no")))
+        bench.publish()
+        #expect(
+            bench.seen == [
+                "joined A/5", "gap not_permitted A/6-9 then A/9", "event A/10", "event A/11", "event A/12",
+            ]
+        )
+        #expect(bench.session.state == .live && bench.session.wish == nil)
     }
 
     @Test("C38: recovered with nothing leaves the position")

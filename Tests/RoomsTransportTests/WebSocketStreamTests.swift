@@ -9,7 +9,7 @@ import Testing
 
     private func url(_ server: RawServer, _ target: String = "/") -> String { "ws://127.0.0.1:\(server.port)\(target)" }
 
-    @Test("The request is the URL as given, offers one subprotocol, and neither origin nor extensions")
+    @Test("C01 and C02: The request is the URL as given, offers one subprotocol, and neither origin nor extensions")
     func request() async throws {
         let head = Lock("")
         let server = try RawServer { connection in
@@ -296,7 +296,7 @@ import Testing
         #expect(silent.seen.ends.isEmpty && gone.seen.ends.isEmpty)
     }
 
-    @Test("A message of 5 MiB passes; one over the limit ends with 1009 on the server's side")
+    @Test("C05: A message of 5 MiB passes; one over the limit ends with 1009 on the server's side")
     func sizes() async throws {
         let answer = Lock<Seen?>(nil)
         let large = (0..<5 * 1024 * 1024).map { UInt8(truncatingIfNeeded: $0 >> 3) }
@@ -328,7 +328,7 @@ import Testing
         try await eventually { answer.withLock { $0 } == .close(isText ? 1_003 : 1_002, "") }
     }
 
-    @Test("A native ping is answered")
+    @Test("C07: A native ping is answered")
     func ping() async throws {
         let answer = Lock<[UInt8]>([])
         let server = try RawServer { connection in

@@ -4,7 +4,7 @@ import RoomsWire
 import Testing
 
 @Suite struct ProtobufCodecTests {
-    @Test("a frame with sixteen messages is handled fully and in order")
+    @Test("C03: a frame with sixteen messages is handled fully and in order")
     func sixteen() throws {
         var replies: [Reply] = []
         for id in 1...4 as ClosedRange<UInt32> {
@@ -47,7 +47,7 @@ import Testing
         #expect(try commands(hex(text)) == [command])
     }
 
-    @Test("what is not known is gone over", arguments: Samples.unknowns)
+    @Test("C04 and C09: what is not known is gone over", arguments: Samples.unknowns)
     func unknown(_ fields: String) throws {
         // Before, between and behind the fields of a reply, its push and its publication.
         let unknown = hex(fields)
@@ -66,7 +66,7 @@ import Testing
         )
     }
 
-    @Test("a frame that breaks the rules is refused with the reason", arguments: Samples.broken)
+    @Test("C04: a frame that breaks the rules is refused with the reason", arguments: Samples.broken)
     func broken(_ text: String, _ code: WireError.Code, _ offset: Int) {
         let frame = hex(text)
         let error = #expect(throws: WireError.self) { try decoded(frame) }
@@ -81,7 +81,7 @@ import Testing
         #expect(try decoded(delimited(hex("0801") + hex("08828000") + field(2, error))) == [expected])
     }
 
-    @Test("a frame that is cut anywhere is refused, and nothing behind its end is read")
+    @Test("C04: a frame that is cut anywhere is refused, and nothing behind its end is read")
     func cut() throws {
         let replies = Samples.replies.map(\.1)
         let frame = encoded(replies)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("mutated frames never end the process, and nothing behind their end is read")
+    @Test("C04: mutated frames never end the process, and nothing behind their end is read")
     func mutations() throws {
         var random = SeededRandom(seed: 469)
         let frames = try TranscriptTests.frames().map(\.bytes) + [encoded(Samples.replies.map(\.1))]

@@ -37,7 +37,7 @@ import Testing
         return frames
     }
 
-    @Test("every recorded frame decodes to what it means, and encodes to the same bytes")
+    @Test("C69: every recorded frame decodes to what it means, and encodes to the same bytes")
     func recorded() throws {
         var count = 0
         for frame in try Self.frames() {
@@ -64,7 +64,7 @@ import Testing
         #expect(count == 470)
     }
 
-    @Test("recorded mistakes of clients are refused where the server refused them")
+    @Test("C69: recorded mistakes of clients are refused where the server refused them")
     func mistakes() throws {
         let frames = try Self.frames().filter { $0.means == nil }
         #expect(frames.count == 13)

@@ -78,6 +78,13 @@ extension SessionStateMachine {
     /// An event that has no place in a stream.
     mutating func emitLoose(_ publication: Publication, _ turn: inout Turn) {
         turn.items.append(.event(room: room, publication, position: nil, isReplayed: false))
+        guard isDurable, !hasToldLoose else { return }
+        hasToldLoose = true
+        turn.log(
+            .warning,
+            "an event came without a position: what is published so is lost to whoever is not connected",
+            LogField(.room, name)
+        )
     }
 
     // MARK: gaps

@@ -71,6 +71,8 @@ struct SessionStateMachine {
     var isDurable = false
     /// What was last said about it in the log.
     var wasDurable: Bool?
+    /// That a durable room has events without a position was said in the log.
+    var hasToldLoose = false
 
     /// The one command in flight, and its number: answers to older ones are late.
     var inFlight: Wish?

@@ -6,7 +6,8 @@ internal import Testing
 extension EndToEnd {
     /// kill -9 under load, 50 times in all, at moments at which a delivery is in flight: nothing lost, nothing out of order.
     @Suite(.timeLimit(.minutes(4))) struct CrashTests {
-        @Test func `fifty kills under load lose nothing and keep the order`() async throws {
+        @Test("C45 and C47: fifty kills under load lose nothing, store nothing twice and keep the order")
+        func kills() async throws {
             let seed = Self.seed()
             FileHandle.standardError.write(Data("crash test: seed \(seed) (RB_SEED repeats it)\n".utf8))
             var total = RunReport()

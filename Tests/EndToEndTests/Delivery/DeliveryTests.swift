@@ -13,8 +13,8 @@ extension EndToEnd {
 
         static let room = "order:1042"
 
-        @Test(arguments: Kind.allCases)
-        func `every payload reaches both receivers byte for byte, in order, signed`(_ kind: Kind) async throws {
+        @Test("C53: every payload reaches both receivers byte for byte, in order, signed", arguments: Kind.allCases)
+        func payloads(_ kind: Kind) async throws {
             guard let line = try await DeliveryLine(kind) else { return }
             let answers = try await line.publish(SamplePayload.all)
             try await line.expectAll(answers.count)

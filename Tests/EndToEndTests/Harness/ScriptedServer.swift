@@ -27,6 +27,8 @@ final class ScriptedServer: Sendable {
         var open = 0
         var recoveries = 0
         var joined: Set<ByteString> = []
+        var closes: [UInt16] = []
+        var resumed: [StreamPosition] = []
     }
 
     private let held: HeldPort
@@ -34,13 +36,14 @@ final class ScriptedServer: Sendable {
     private let state: Lock<State>
     private let server: LoopBound<ScriptedConnections>
 
-    init(_ script: Script, epoch: ByteString = "scripted") throws {
+    /// `first`: how many publications each stream had before, which nobody can have any more.
+    init(_ script: Script, epoch: ByteString = "scripted", first: UInt64 = 0) throws {
         held = try HeldPort()
         let loop = EventLoop(name: "test-server")
         let state = Lock(State(script: script))
         self.loop = loop
         self.state = state
-        server = LoopBound(ScriptedConnections(on: loop, state, epoch: epoch), on: loop)
+        server = LoopBound(ScriptedConnections(on: loop, state, ScriptedStream(epoch: epoch, first: first)), on: loop)
         loop.start()
         let server = server
         let descriptor = SocketAddress.loopback(port: held.number).listen()
@@ -58,6 +61,10 @@ final class ScriptedServer: Sendable {
     var connections: Int { state.withLock { $0.connections } }
     var openConnections: Int { state.withLock { $0.open } }
     var recoveries: Int { state.withLock { $0.recoveries } }
+    /// The codes that clients closed with.
+    var closes: [UInt16] { state.withLock { $0.closes } }
+    /// Where subscribes recovered from.
+    var resumed: [StreamPosition] { state.withLock { $0.resumed } }
 
     func play(_ script: Script) {
         state.withLock { $0.script = script }
@@ -75,9 +82,10 @@ final class ScriptedServer: Sendable {
 /// A room's history as the scripted server keeps it.
 struct ScriptedStream: Sendable {
     var epoch: ByteString
+    var first: UInt64
     var publications: [Publication] = []
 
-    var top: UInt64 { UInt64(publications.count) }
+    var top: UInt64 { first + UInt64(publications.count) }
 
     mutating func append(_ data: Payload) -> Publication {
         let publication = Publication(data: data, offset: top + 1)
@@ -86,7 +94,7 @@ struct ScriptedStream: Sendable {
     }
 
     func after(_ offset: UInt64, limit: Int) -> [Publication] {
-        Array(publications.dropFirst(Int(clamping: offset)).prefix(limit))
+        Array(publications.dropFirst(Int(clamping: offset - min(offset, first))).prefix(limit))
     }
 }
 
@@ -116,14 +124,14 @@ private final class ScriptedConnections {
 
     private let loop: EventLoop
     private let state: Lock<ScriptedServer.State>
-    private let epoch: ByteString
+    private let fresh: ScriptedStream
     private var listener: LoopListener?
     private var connections: [ObjectIdentifier: Connection] = [:]
 
-    init(on loop: EventLoop, _ state: Lock<ScriptedServer.State>, epoch: ByteString) {
+    init(on loop: EventLoop, _ state: Lock<ScriptedServer.State>, _ fresh: ScriptedStream) {
         self.loop = loop
         self.state = state
-        self.epoch = epoch
+        self.fresh = fresh
     }
 
     func listen(_ descriptor: CInt) {
@@ -150,9 +158,9 @@ private final class ScriptedConnections {
     }
 
     func publish(_ data: Payload, to room: ByteString) {
-        let epoch = epoch
+        let fresh = fresh
         let publication = state.withLock { state in
-            state.streams[room, default: ScriptedStream(epoch: epoch)].append(data)
+            state.streams[room, default: fresh].append(data)
         }
         for connection in connections.values where connection.rooms.contains(room) {
             connection.send(Reply(id: 0, .push(Push(channel: room, .publication(publication)))))
@@ -170,6 +178,7 @@ private final class ScriptedConnections {
         connection.socket.drop(bytes.count)
         bytes.withUnsafeBytes { bytes in
             session.receive(bytes) { event in
+                if case .close(let code, _) = event { state.withLock { $0.closes.append(code) } }
                 guard case .binary(let frame) = event else { return }
                 try? ProtobufCodec.decodeCommands(frame) { answer($0, connection) }
             }
@@ -228,7 +237,7 @@ private final class ScriptedConnections {
     }
 
     private func stream(_ room: ByteString) -> ScriptedStream {
-        state.withLock { $0.streams[room, default: ScriptedStream(epoch: epoch)] }
+        state.withLock { $0.streams[room, default: fresh] }
     }
 
     private func subscribe(_ request: SubscribeRequest) -> SubscribeResult {
@@ -249,6 +258,7 @@ private final class ScriptedConnections {
         }
         state.withLock { state in
             state.joined.insert(request.channel)
+            if request.recover { state.resumed.append(StreamPosition(offset: request.offset, epoch: request.epoch)) }
             if result.recovered, !result.publications.isEmpty { state.recoveries += 1 }
         }
         return result

@@ -1,12 +1,14 @@
 internal import BridgeTestSupport
 internal import Foundation
 internal import RoomsRuntime
+internal import RoomsWire
 internal import Testing
 
 extension EndToEnd {
     /// What a service manager sees.
     @Suite(.timeLimit(.minutes(1))) struct ServiceTests {
-        @Test func `SIGTERM finishes what is in flight, says STOPPING and exits with 0`() async throws {
+        @Test("C25: SIGTERM closes with 1000, finishes what is in flight, says STOPPING and exits with 0")
+        func terminated() async throws {
             let server = try ScriptedServer(.honest)
             let receiver = try RecordingReceiver()
             let bridge = try await Self.joined(server, receiver)
@@ -24,11 +26,14 @@ extension EndToEnd {
             let exit = try await child.wait()
             #expect(exit == .status(0), "\(bridge.log)")
             #expect(SystemClock.now - start < .seconds(6))
+            #expect(server.closes == [1000])
             // Nothing new was begun, and what was finished is not repeated.
             #expect(receiver.count == 1, "\(receiver.requests.map { ($0.message.headers, $0.status) }) \(bridge.log)")
             try await bridge.start()
             try await bridge.eventually("the second event") { receiver.acceptedCount == 2 }
             #expect(receiver.requests.map { $0["roombridge-offset"] } == ["1", "2"])
+            // Both events were stored before it ended, and no more than they.
+            #expect(server.resumed == [StreamPosition(offset: 2, epoch: "scripted")])
             #expect(bridge.received("READY=1"))
             _ = try await bridge.terminate()
         }
@@ -94,7 +99,8 @@ extension EndToEnd {
             #expect(child.output.contains("LimitNOFILE"), "\(child.output)")
         }
 
-        @Test func `secrets are in no output`() async throws {
+        @Test("C58: secrets are in no output")
+        func secrets() async throws {
             let server = try ScriptedServer(.close(3500, "invalid token"))
             let receiver = try RecordingReceiver()
             let bridge = try Self.bridge(server, receiver)

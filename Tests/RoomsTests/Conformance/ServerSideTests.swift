@@ -206,7 +206,9 @@ import Testing
         #expect(bench.machine.serverSide.count == 0)
     }
 
-    @Test("what goes with connect stays under what servers take in one frame, and shrinks when no answer comes through")
+    @Test(
+        "C08 and C51: what goes with connect stays under what servers take in one frame, and shrinks when no answer comes through"
+    )
     func bounded() {
         let names = (0..<128).map { ByteString("\($0):" + String(repeating: "n", count: 900)) }
         let start = RoomStart.resume(RoomPosition(epoch: "A", offset: 0))
