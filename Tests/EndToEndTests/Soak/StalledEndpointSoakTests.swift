@@ -4,8 +4,9 @@ internal import RoomsRuntime
 internal import Testing
 
 extension EndToEnd {
-    /// Runs that take minutes: only with ROOMBRIDGE_SOAK=1, so long as ROOMBRIDGE_SOAK_SECONDS says (600).
-    @Suite(.enabled(if: Soak.isWanted, "set ROOMBRIDGE_SOAK=1"), .timeLimit(.minutes(60))) struct StalledEndpointTests {
+    /// A stall of ROOMBRIDGE_SOAK_SECONDS (600).
+    @Suite(.enabled(if: Soak.isWanted, Comment(rawValue: Soak.reason)), .timeLimit(.minutes(60)))
+    struct StalledEndpointSoakTests {
         @Test("C49: an endpoint that stalls at 100 events a second costs no 3008: the reader keeps up, the disk grows")
         func stalled() async throws {
             guard let server = try CentrifugoProcess() else { return }
@@ -72,13 +73,12 @@ extension EndToEnd {
     }
 }
 
-/// Whether and how long the long runs are wanted.
-private enum Soak {
-    static let isWanted = ProcessInfo.processInfo.environment["ROOMBRIDGE_SOAK"] == "1"
-    static let seconds = ProcessInfo.processInfo.environment["ROOMBRIDGE_SOAK_SECONDS"].flatMap { Int($0) } ?? 600
-    static let parts = 10
+extension Soak {
+    fileprivate static let parts = 10
+    fileprivate static let seconds =
+        ProcessInfo.processInfo.environment["ROOMBRIDGE_SOAK_SECONDS"].flatMap { Int($0) } ?? 600
 
-    static func say(_ text: String) {
+    fileprivate static func say(_ text: String) {
         FileHandle.standardError.write(Data("soak: \(text)\n".utf8))
     }
 }
