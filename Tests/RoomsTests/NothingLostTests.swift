@@ -8,10 +8,20 @@ import Testing
 @Suite struct NothingLostTests {
     @Test("nothing is lost silently, nothing comes twice, order holds", arguments: 0..<150 as Range<UInt64>)
     func nothingLost(seed: UInt64) {
-        var server = ServerModel(rooms: 3, seed: seed)
+        check(ServerModel(rooms: 3, seed: seed), seed)
+    }
+
+    @Test("the same where the server puts the client into rooms by itself", arguments: 0..<150 as Range<UInt64>)
+    func roomsOfTheServer(seed: UInt64) {
+        check(ServerModel(rooms: 3, seed: seed, choosesRooms: true), seed)
+    }
+
+    private func check(_ model: ServerModel, _ seed: UInt64) {
+        var server = model
         for _ in 0..<400 { server.step() }
         server.calmDown()
-        #expect(server.bench.isReady)
+        let isReady = server.bench.isReady
+        #expect(isReady)
         for room in 0..<3 {
             let trouble = Account(server, room: room).trouble
             #expect(trouble == [], "seed \(seed), room \(room)")

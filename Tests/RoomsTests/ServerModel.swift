@@ -28,8 +28,12 @@ struct ServerModel {
     private var random: SeededRandom
     private let names: [ByteString]
     private var epochs = 0
+    /// Now and then it puts the client into rooms by itself; these it is in by that.
+    private let choosesRooms: Bool
+    private var chosen: Set<ByteString> = []
 
-    init(rooms: Int, seed: UInt64) {
+    init(rooms: Int, seed: UInt64, choosesRooms: Bool = false) {
+        self.choosesRooms = choosesRooms
         random = SeededRandom(seed: seed)
         names = (0..<rooms).map { ByteString("r\($0)") }
         let starts: [RoomStart] = [.now, .earliest]
@@ -64,6 +68,7 @@ struct ServerModel {
         case 94: replaceStream()
         case 95: goBack()
         case 96: restartClient()
+        case 97 where choosesRooms && random.one(in: 2): choose()
         case 97: pass(.milliseconds(Int64.random(in: 1...20_000, using: &random)))
         default: openOrWait()
         }
@@ -80,7 +85,7 @@ struct ServerModel {
             let isDone = bench.isReady && bench.machine.sessions.allSatisfy { $0.state == .live }
             if isDone, bench.commands.isEmpty, outbox.isEmpty {
                 checkPositions()
-                if outbox.isEmpty { return }
+                if outbox.isEmpty, bench.isReady { return }
             }
             pass(.seconds(1))
         }
@@ -90,6 +95,7 @@ struct ServerModel {
     private mutating func checkPositions() {
         for (name, session) in zip(names, bench.machine.sessions)
         where session.position?.offset != bench.streams[name]?.top {
+            if chosen.contains(name) { return drop(code: 3010) }
             subscribed.remove(name)
             outbox.append(Reply(id: 0, .push(Push(channel: name, .unsubscribe(code: 2500, reason: "")))))
         }
@@ -113,10 +119,15 @@ struct ServerModel {
         switch bench.machine.state {
         case .authenticating, .ready: break
         default:
-            subscribed = []
-            outbox = []
+            forgetConnection()
             bench.commands = []
         }
+    }
+
+    private mutating func forgetConnection() {
+        subscribed = []
+        chosen = []
+        outbox = []
     }
 
     private mutating func publish(_ count: Int) {
@@ -138,6 +149,14 @@ struct ServerModel {
     private mutating func readCommand() {
         guard !bench.commands.isEmpty else { return }
         let command = bench.commands.removeFirst()
+        if case .connect(let request) = command.request {
+            outbox.append(Reply(id: command.id, .connect(welcome(request))))
+            return
+        }
+        if case .subscribe(let request) = command.request, subscribed.contains(request.channel) {
+            outbox.append(Reply(id: command.id, .error(ErrorReply(code: 105, message: "already subscribed"))))
+            return
+        }
         if case .subscribe(let request) = command.request {
             if random.one(in: 30) {
                 outbox.append(Reply(id: command.id, .error(ErrorReply(code: 100, message: "later", isTemporary: true))))
@@ -145,8 +164,40 @@ struct ServerModel {
             }
             subscribed.insert(request.channel)
         }
-        if case .unsubscribe(let channel) = command.request { subscribed.remove(channel) }
+        if case .unsubscribe(let channel) = command.request {
+            subscribed.remove(channel)
+            chosen.remove(channel)
+        }
         if let body = bench.honestAnswer(command.request) { outbox.append(Reply(id: command.id, body)) }
+    }
+
+    /// The rooms of its own choice, and those that the client names.
+    private mutating func welcome(_ request: ConnectRequest) -> ConnectResult {
+        var result = ConnectResult.plain
+        for name in names {
+            let listed = request.subs.first { $0.channel == name }?.request
+            guard listed != nil || choosesRooms && random.one(in: 2) else { continue }
+            subscribed.insert(name)
+            chosen.insert(name)
+            guard let answer = bench.streams[name]?.subscribe(listed ?? SubscribeRequest()) else { continue }
+            result.subs.append(NamedSubscribeResult(channel: name, result: answer))
+        }
+        return result
+    }
+
+    /// The server puts the client into a room while it is connected.
+    private mutating func choose() {
+        guard let name = names.randomElement(using: &random), bench.isReady, !subscribed.contains(name),
+            let answer = bench.streams[name]?.subscribe(SubscribeRequest())
+        else { return }
+        subscribed.insert(name)
+        chosen.insert(name)
+        var push = SubscribePush()
+        push.recoverable = answer.recoverable
+        push.positioned = answer.positioned
+        push.epoch = answer.epoch
+        push.offset = answer.offset
+        outbox.append(Reply(id: 0, .push(Push(channel: name, .subscribe(push)))))
     }
 
     /// The client reads some of what the server wrote, as one frame.
@@ -162,8 +213,7 @@ struct ServerModel {
     private mutating func drop(code: UInt16) {
         // What was written before the close arrives, or not.
         while !outbox.isEmpty, random.one(in: 2) { deliver() }
-        subscribed = []
-        outbox = []
+        forgetConnection()
         bench.close(code)
     }
 
@@ -180,6 +230,7 @@ struct ServerModel {
         epochs += 1
         erase(room: room, after: 0)
         bench.streams[name]?.restart(epoch: ByteString("E\(epochs)"))
+        if chosen.contains(name) { return drop(code: 3010) }
         if subscribed.remove(name) != nil {
             outbox.append(Reply(id: 0, .push(Push(channel: name, .unsubscribe(code: 2500, reason: "")))))
         }
@@ -212,8 +263,7 @@ struct ServerModel {
                 start: session.isAnchored ? session.position.map { .resume($0) } ?? .now : session.firstStart
             )
         }
-        subscribed = []
-        outbox = []
+        forgetConnection()
         bench.commands = []
         bench.machine = ConnectionStateMachine(policy: bench.machine.policy, rooms: rooms)
         bench.start()

@@ -33,6 +33,7 @@ extension EndToEnd {
             try await bridge.eventually("the second event") { receiver.acceptedCount == 2 }
             #expect(receiver.requests.map { $0["roombridge-offset"] } == ["1", "2"])
             // Both events were stored before it ended, and no more than they.
+            try await bridge.eventually("the room joined again") { !server.resumed.isEmpty }
             #expect(server.resumed == [StreamPosition(offset: 2, epoch: "scripted")])
             #expect(bridge.received("READY=1"))
             _ = try await bridge.terminate()

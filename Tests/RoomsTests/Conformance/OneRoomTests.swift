@@ -1,3 +1,4 @@
+import BridgeTestSupport
 import RoomsRuntime
 import RoomsWire
 import Testing
@@ -75,6 +76,40 @@ import Testing
             #expect(isLive(bench, room) == !isGuilty)
         }
         #expect(!bench.statuses.contains { $0.hasPrefix("terminal") })
+    }
+
+    @Test(
+        "C64: in whatever order a server answers, the guilty are found and the others joined",
+        arguments: 0..<100 as Range<UInt64>
+    )
+    func anyOrder(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let count = Int.random(in: 1...70, using: &random)
+        let guilty = Set(
+            (0..<Int.random(in: 0...3, using: &random)).map { _ in Int.random(in: 0..<count, using: &random) }
+        )
+        let names = Set(guilty.map { ByteString("r\($0)") })
+        var bench = bench(count)
+        var connections = 0
+        while connections < 40, !bench.isReady || !bench.machine.sessions.allSatisfy(\.isSettled) {
+            connections += 1
+            bench.waitForRetry()
+            bench.connect()
+            while !bench.commands.isEmpty {
+                let command = bench.commands.remove(at: Int.random(in: 0..<bench.commands.count, using: &random))
+                if case .subscribe(let request) = command.request, names.contains(request.channel) {
+                    bench.close(3500)
+                } else if random.one(in: 200) {
+                    bench.close(3001)
+                } else {
+                    bench.answer(command)
+                }
+            }
+        }
+        #expect(connections < 40)
+        for room in 0..<count where count > guilty.count {
+            #expect(bench.lastEvent(room) == (guilty.contains(room) ? "failed 3500" : "replay A/8"), "seed \(seed)")
+        }
     }
 
     @Test("C64: rooms without a position are as safe, and so are those that come later")
