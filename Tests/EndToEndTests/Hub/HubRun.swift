@@ -6,6 +6,7 @@ internal import Testing
 /// The program `roomhub` in a process of its own, on a port that it chose.
 final class HubRun {
     static let apiKey = "roomhub-api-key"
+    static let tokenSecret = "roomhub-token-secret"
 
     let child: ChildProcess
     let port: UInt16

@@ -123,8 +123,8 @@ enum TailServers: String, CaseIterable {
     }
 
     /// The text of a connection token.
-    static func token(_ user: String) -> String {
-        let token = TokenKey(Secret(RealtimeServers.tokenSecret)).sign { writer in
+    static func token(_ user: String, secret: String = RealtimeServers.tokenSecret) -> String {
+        let token = TokenKey(Secret(secret)).sign { writer in
             writer.key(literal: "sub")
             writer.string(user)
         }

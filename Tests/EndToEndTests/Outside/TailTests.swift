@@ -19,6 +19,7 @@ extension EndToEnd {
                   "rooms": [
                     { "pattern": "shop", "history": 100, "public": true },
                     { "pattern": "chat:{id}", "presence": true, "public": true },
+                    { "pattern": "order:{id}", "history": 2000, "public": true },
                     { "pattern": "closed:{id}" }
                   ],
                   "auth": { "users": { "ann": { "rooms": ["closed:{id}"], "bearer": { "file": "\(bearer)" } } } }
@@ -81,6 +82,41 @@ extension EndToEnd {
             #expect(tail.events(of: room).map(\.isReplayed) == Array(repeating: true, count: 100) + [false])
             #expect(tail.lines.first?.own == "joined")
             #expect(try await tail.child.stop() == .status(0))
+        }
+
+        @Test func `what comes while the history is read is printed once`() async throws {
+            for round in 1...5 {
+                let room = "order:\(round)"
+                for number in 1...20 { try await hub.publish("\(number)", to: [room]) }
+                let tail = try TailProcess(["--history", "10", url, room])
+                var last = 20
+                // New events come all the time, also between the join and the answer with the history.
+                try await eventually("printed while others come") {
+                    for _ in 1...10 {
+                        last += 1
+                        try await hub.publish("\(last)", to: [room])
+                    }
+                    return tail.events(of: room).count >= 60
+                }
+                try await tail.wait(for: 1, "the last") { $0.events(of: room).filter { $0.number == last } }
+                let heard = tail.events(of: room).compactMap(\.number)
+                #expect(heard == Array((heard.first ?? 0)...last))
+                #expect(try await tail.child.stop() == .status(0))
+            }
+        }
+
+        @Test func `who is removed from every room has nothing to follow`() async throws {
+            let token = try folder.write(TailServers.token("ann", secret: HubRun.tokenSecret), to: "token")
+            let tail = try TailProcess(["--token-file", token, url, room, "chat:1"])
+            try await tail.joined([room, "chat:1"])
+            _ = try await hub.api("unsubscribe", #"{"channel":"chat:1","user":"ann"}"#)
+            try await tail.wait(for: 1, "the news") { $0.own("kicked", of: "chat:1") }
+            try await hub.publish("1", to: [room])
+            try await tail.wait(for: 1, "an event of the other room") { $0.events(of: room) }
+            _ = try await hub.api("unsubscribe", #"{"channel":"shop","user":"ann"}"#)
+            #expect(try await tail.child.wait() == .status(69))
+            #expect(tail.own("kicked", of: room).first?.data?["code"]?.string == "kicked")
+            #expect(tail.child.output.hasSuffix("roomtail: no room is left that it may follow\n"))
         }
 
         @Test func `only events of the names that are wanted`() async throws {
