@@ -12,8 +12,8 @@ actor Tail {
     private let isColoured: Bool
     /// Rooms that are joined, or may still be.
     private var open: Set<String> = []
-    /// Ids of the events that were printed as history, by room; some of them may come again as new ones.
-    private var shown: [String: Set<String>] = [:]
+    /// Rooms whose history is to be printed when they are joined.
+    private var awaitsHistory: Set<String> = []
     private var isOver = false
 
     init(_ rt: Realtime, _ wish: Invocation, _ positions: Positions?) {
@@ -25,9 +25,11 @@ actor Tail {
     }
 
     func follow(_ name: String) {
+        // A room that is named twice is followed once.
+        guard rt.room(name) == nil else { return }
         open.insert(name)
         let saved = positions?[name]
-        if saved != nil || wish.history == 0 { shown[name] = [] }
+        if saved == nil, wish.history > 0 { awaitsHistory.insert(name) }
         rt.join(name, after: saved) { room in
             for event in ["join", "leave", "count"] {
                 room.on(event) { data, meta in print(Entry(room, own: event, data, meta)) }
@@ -35,7 +37,7 @@ actor Tail {
             room.on("joined") { data, meta in
                 open.insert(name)
                 print(Entry(room, own: "joined", data, meta))
-                await printHistory(of: room, joined: meta)
+                if awaitsHistory.remove(name) != nil { await printHistory(of: room, joined: meta) }
             }
             room.on("error") { data, meta in
                 print(Entry(room, own: "error", data, meta))
@@ -45,20 +47,14 @@ actor Tail {
                 print(Entry(room, own: "kicked", data, meta))
                 close(room)
             }
-            room.onAny { event, data, meta in
-                let wasShown = shown[name]?.remove(meta.id) != nil
-                print(Entry(room, event, data, meta), isNew: !wasShown)
-            }
+            room.onAny { event, data, meta in print(Entry(room, event, data, meta)) }
         }
     }
 
-    /// What the room keeps, once, before its first new event: that waits until this handler is done.
+    /// What the room kept before it was joined; its new events wait until this is done.
     private func printHistory(of room: Room, joined: EventMeta) async {
-        guard shown[room.name] == nil else { return }
-        shown[room.name] = []
         do {
-            for event in try await room.newest(wish.history) {
-                shown[room.name]?.insert(event.meta.id)
+            for event in try await room.newest(wish.history, before: joined.next) {
                 print(Entry(room, event.event, event.data, event.meta), isPosition: false)
             }
         } catch {
@@ -68,10 +64,10 @@ actor Tail {
         }
     }
 
-    private func print(_ entry: Entry, isNew: Bool = true, isPosition: Bool = true) {
+    private func print(_ entry: Entry, isPosition: Bool = true) {
         guard !isOver else { return }
         do throws(Failure) {
-            if isNew, entry.isOwn || wish.wants(entry.event) {
+            if entry.isOwn || wish.wants(entry.event) {
                 let line = isJSON ? entry.json : entry.text(inColour: isColoured)
                 guard try Descriptor.standardOutput.write(line + "\n") else { return end() }
             }
@@ -95,15 +91,24 @@ actor Tail {
 }
 
 extension Room {
-    /// The newest events that the room keeps, oldest first, as many as there are.
-    fileprivate func newest(_ count: Int) async throws -> [RoomEvent] {
+    /// The newest events that the room keeps before that one, oldest first, as many as there are.
+    fileprivate func newest(_ count: Int, before id: String?) async throws -> [RoomEvent] {
         var events: [RoomEvent] = []
         var hasMore = true
         while hasMore, events.count < count {
-            let page = try await history(before: events.first?.meta.id, limit: count - events.count)
+            let page = try await history(before: events.first?.meta.id ?? id, limit: count - events.count)
             events.insert(contentsOf: page.events, at: 0)
             hasMore = page.more && !page.events.isEmpty
         }
         return events
+    }
+}
+
+extension EventMeta {
+    /// The id of the event behind this one.
+    fileprivate var next: String? {
+        guard let colon = id.lastIndex(of: ":"), let offset = UInt64(id[id.index(after: colon)...]), offset < .max
+        else { return nil }
+        return "\(id[..<colon]):\(offset + 1)"
     }
 }
