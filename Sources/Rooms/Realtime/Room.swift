@@ -68,7 +68,12 @@ public final class Room: Sendable {
     /// Up to 1,024 wait for a consumer that is slower; beyond that the oldest are dropped, and the room's `error` says
     /// `slow_consumer` once until it has caught up.
     public func events(_ event: String) -> AsyncStream<(JSONValue, EventMeta)> {
-        sequence(event) { ($0.data, $0.meta) }
+        sequence(.named(ByteString(event))) { ($0.data, $0.meta) }
+    }
+
+    /// Every event that was published in the room, whatever its name, with its exact bytes; bounded as `events(_:)` is.
+    public func events() -> AsyncStream<RoomEvent> {
+        sequence(.all) { $0 }
     }
 
     /// The events of that name, each decoded into `type`; one that does not decode is skipped and counted in `skipped`.
@@ -76,7 +81,7 @@ public final class Room: Sendable {
         _ event: String,
         as type: Value.Type
     ) -> AsyncStream<(Value, EventMeta)> {
-        sequence(event) { [inbox] event in
+        sequence(.named(ByteString(event))) { [inbox] event in
             do {
                 return (try event.data.decode(type), event.meta)
             } catch {
@@ -87,12 +92,12 @@ public final class Room: Sendable {
     }
 
     private func sequence<Element: Sendable>(
-        _ event: String,
+        _ wish: RoomListeners.Wish,
         _ make: @escaping @Sendable (RoomEvent) -> Element?
     ) -> AsyncStream<Element> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1_024)) { [inbox] continuation in
             let isBehind = Lock(false)
-            let listener = inbox.listeners.add(.named(ByteString(event)), end: { continuation.finish() }) { event in
+            let listener = inbox.listeners.add(wish, end: { continuation.finish() }) { event in
                 guard let element = make(event) else { return }
                 let isDropped = if case .dropped = continuation.yield(element) { true } else { false }
                 let wasBehind = isBehind.withLock { isBehind in

@@ -225,12 +225,22 @@ import Rooms
         let room = rt.join("order:1")
         let heard = Lock<[JSONValue]>([])
         room.on("message") { data, _ in heard.withLock { $0.append(data) } }
+        let events = room.events()
         try await room.ready()
         try await hub.api.publish("order:1", bytes: [0, 1, 2, 255])
         try await eventually { heard.withLock { $0.count } == 1 }
         #expect(heard.withLock { $0[0].data } == [0, 1, 2, 255])
         let page = try await room.history()
         #expect(page.events.map(\.bytes) == [[0, 1, 2, 255]])
+        let text = #" { "event" : "updated","data":{ "n" : 1.0 } }"#
+        try await hub.api.publish("order:1", bytes: Array(text.utf8))
+        var all: [RoomEvent] = []
+        for await event in events {
+            all.append(event)
+            if all.count == 2 { break }
+        }
+        #expect(all.map(\.event) == ["message", "updated"] && all.map(\.meta.replayed) == [false, false])
+        #expect(all.map(\.bytes) == [[0, 1, 2, 255], Array(text.utf8)] && all[1].data.description == #"{"n":1.0}"#)
         await rt.close()
     }
 }
