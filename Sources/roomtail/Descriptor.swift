@@ -8,9 +8,19 @@ struct Descriptor {
     private let number: CInt
     private let name: String
 
-    init(_ number: CInt, _ name: String) {
+    private init(_ number: CInt, _ name: String) {
         self.number = number
         self.name = name
+    }
+
+    /// A file that is new, or emptied, and for this user alone.
+    init(writing path: String) throws(Failure) {
+        self.init(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600), path)
+        guard number >= 0 else { throw Failure(.output, "\(path): \(String(cString: strerror(errno)))") }
+    }
+
+    func close() {
+        _ = Glibc.close(number)
     }
 
     var isTerminal: Bool { isatty(number) == 1 }

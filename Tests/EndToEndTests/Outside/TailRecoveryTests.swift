@@ -84,7 +84,9 @@ extension EndToEnd {
             // Killed before the first event: the place where it came in is known.
             lives.append(try tail(server, [room], state: state))
             try await lives[0].joined([room])
-            try await eventually("a saved place") { FileManager.default.fileExists(atPath: state) }
+            try await eventually("a saved place") {
+                try String(contentsOfFile: state, encoding: .utf8).contains(#"{"order:1":"#)
+            }
             try await lives[0].child.kill()
             try await server.publish(1...5, to: room)
 

@@ -134,6 +134,34 @@ extension EndToEnd {
             #expect(nobody.own("error", of: "closed:1").first?.data?["code"]?.string == "unauthorized")
         }
 
+        @Test func `the file of places stays small, and a line of it that a crash cut off does no harm`() async throws {
+            let state = folder.file("state")
+            func text() throws -> String { try String(contentsOfFile: state, encoding: .utf8) }
+            let tail = try TailProcess(["--state", state, url, room])
+            try await tail.joined([room])
+            var sizes: [Int] = []
+            for start in stride(from: 0, to: 6_000, by: 500) {
+                let commands = (start..<(start + 500)).map { #"{"publish":{"channel":"shop","data":\#($0)}}"# }
+                _ = try await hub.api("batch", #"{"commands":[\#(commands.joined(separator: ","))]}"#)
+                try await tail.wait(for: 1, "the last") {
+                    $0.events(of: room).suffix(1).filter { $0.number == start + 499 }
+                }
+                sizes.append(try text().utf8.count)
+            }
+            #expect(sizes.max() ?? 0 < 70_000 && sizes != sizes.sorted())
+            #expect(try await tail.child.stop() == .status(0))
+            let last = try #require(tail.events(of: room).last?.id)
+            #expect(try text().hasSuffix("{\"shop\":\"\(last)\"}\n"))
+
+            try (text() + #"{"shop":"cut"#).write(toFile: state, atomically: true, encoding: .utf8)
+            try await hub.publish("6000", to: [room])
+            let next = try TailProcess(["--state", state, url, room])
+            try await next.wait(for: 1, "what was missed") { $0.events(of: room) }
+            #expect(next.events(of: room).map(\.number) == [6_000])
+            #expect(try text().hasPrefix("{\"shop\":\"\(last)\"}\n{"))
+            #expect(try await next.child.stop() == .status(0))
+        }
+
         // MARK: terminals
 
         /// What a terminal shows once it has `count` lines.
