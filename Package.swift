@@ -114,7 +114,7 @@ let package = Package(
         // The rooms page's own snippets: three of its values are not used, which is no error here.
         .testTarget(
             name: "RoomsPageTests",
-            dependencies: ["Rooms", "HubCore", "LocalHTTP", "RoomsRuntime", "BridgeTestSupport"],
+            dependencies: ["Rooms", "BridgeTestSupport"],
             exclude: ["rooms.md"],
             swiftSettings: language
         ),

@@ -13,6 +13,8 @@ package enum SinkItem: Sendable {
     case joined(room: Int, position: RoomPosition?, isDurable: Bool)
     /// The room is not joined and is tried again only after a long pause.
     case failed(room: Int, code: UInt32, reason: ByteString)
+    /// The server cannot take the room for now; it is tried again soon.
+    case delayed(room: Int, code: UInt32, reason: ByteString)
     /// Somebody came into the room, or left it.
     case member(room: Int, ClientInfo, isHere: Bool)
     /// What came of a request of the app, by its number; nil: the connection ended, and it is not known.

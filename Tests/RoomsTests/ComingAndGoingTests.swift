@@ -209,14 +209,14 @@ import Testing
         #expect(bench.subscribes.map(\.token) == ["late"])
     }
 
-    @Test("C30: an expired room token is given back and the next one waited for; the fourth in a row fails the room")
+    @Test("C30: an expired room token is given back and the next one waited for; the second in a row fails the room")
     func expired() {
         let tokens = Tokens()
         tokens.set("", nil)
         tokens.set("r0", Secret("0"))
         var bench = ConnectionBench.rooms(1, policy: ConnectionPolicy(tokens: tokens.source))
         bench.connect()
-        for round in 1...4 {
+        for round in 1...2 {
             let subscribe = bench.commands.removeFirst()
             bench.receive(Reply(id: subscribe.id, .error(ErrorReply(code: 109, message: "token expired"))))
             #expect(tokens.expired.withLock { $0 }.count == round)
@@ -224,7 +224,7 @@ import Testing
             tokens.set("r0", Secret("\(round)"))
             bench.tokensArrived()
         }
-        #expect(bench.subscribes.map(\.token) == ["0", "1", "2", "3"])
+        #expect(bench.subscribes.map(\.token) == ["0", "1"])
         #expect(bench.seen(0) == ["failed 109"])
     }
 

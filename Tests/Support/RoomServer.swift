@@ -146,7 +146,7 @@ package final class RoomServer: Sendable {
             "presence": true, "join_leave": true, "force_push_join_leave": true,
             "allow_presence_for_subscriber": true, "allow_presence_for_anonymous": true
             """
-        let publishing = #""allow_publish_for_subscriber": true"#
+        let publishing = #""allow_publish_for_subscriber": true, "allow_publish_for_anonymous": true"#
         let engine = redis.map { #""engine": { "type": "redis", "redis": { "address": "\#($0)" } },"# } ?? ""
         return """
             {

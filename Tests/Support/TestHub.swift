@@ -56,6 +56,17 @@ package final class TestHub: Sendable {
 
     package var api: ServerAPI { ServerAPI(port: port, key: "roomhub-api-key") }
 
+    /// `data` is a JSON text.
+    package func publish(_ room: String, _ data: String) async throws {
+        try await api.publish(room, [data])
+    }
+
+    /// Ends the user's connections with that code.
+    package func disconnect(user: String, code: Int = 3_001) async throws {
+        let body = #"{"user":"\#(user)","disconnect":{"code":\#(code),"reason":"test"}}"#
+        try await api.call("disconnect", body)
+    }
+
     /// Asks for a fault, at the address that the configuration left open.
     package func fault(_ name: String, _ body: String) async throws {
         guard let port = faultPort else { throw NotInTime(description: "no faults are taken") }

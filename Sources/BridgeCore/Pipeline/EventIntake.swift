@@ -88,8 +88,8 @@ final class EventIntake: EventSink {
             case .connection(let status):
                 connectionChanged(status)
                 hasChanged = true
-            // Not asked for.
-            case .member, .answer: break
+            // Not asked for, or nothing that is kept.
+            case .delayed, .member, .answer: break
             }
         }
         let hasRoom = records.isEmpty || append(records)

@@ -220,6 +220,8 @@ package final class ConnectionPool {
             guard let room = member.rooms[local] else { return nil }
             if code == 106, move(room, local, from: member) { return nil }
             return .failed(room: room, code: code, reason: reason)
+        case .delayed(let local, let code, let reason):
+            return member.rooms[local].map { .delayed(room: $0, code: code, reason: reason) }
         case .answer, .connection: return item
         }
     }

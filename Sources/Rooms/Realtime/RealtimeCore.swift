@@ -107,6 +107,7 @@ final class RealtimeCore: PoolSink {
             case .gap(let room, let gap, let position): inboxes[room]?.reportGap(gap, position)
             case .joined(let room, let position, _): joined(room, position)
             case .failed(let room, let code, let reason): failed(room, code, reason)
+            case .delayed(let room, let code, let reason): troubled(room, code, reason)
             case .member(let room, let info, let isHere): member(room, info, isHere: isHere)
             case .answer(let number, let body): answered(number, body)
             case .connection: break
@@ -122,13 +123,12 @@ final class RealtimeCore: PoolSink {
             for room in rooms { inboxes[room]?.joining() }
         case .waiting(let code, let reason, _, let isTerminal):
             for room in rooms {
-                guard !isTerminal else {
+                if isTerminal {
                     failed(room, code, reason)
-                    continue
+                } else if inboxes[room]?.joining() == false {
+                    // A link that was lost is mostly there again at once; that it cannot be made is told.
+                    troubled(room, code, reason)
                 }
-                // A link that was lost is mostly there again at once; that it cannot be made is told.
-                guard let inbox = inboxes[room], !inbox.joining() else { continue }
-                inbox.reportTrouble(RoomError(.unavailable, code == 0 ? "\(reason)" : "\(reason) (\(code))"))
             }
         }
     }
@@ -152,6 +152,12 @@ final class RealtimeCore: PoolSink {
             guard let self, inboxes[room] === inbox else { return }
             forget(room)
         }
+    }
+
+    /// The room is not joined yet, and tried again; a token that ran out is no trouble while there may be another.
+    private func troubled(_ room: Int, _ code: UInt32, _ reason: ByteString) {
+        guard RoomError(protocolCode: code, reason: reason).code == .unavailable else { return }
+        inboxes[room]?.reportTrouble(RoomError(.unavailable, code == 0 ? "\(reason)" : "\(reason) (\(code))"))
     }
 
     /// The auth route has trouble: it is asked again, and the app is told once.

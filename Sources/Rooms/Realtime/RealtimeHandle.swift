@@ -4,9 +4,18 @@ internal import RoomsWire
 
 /// What the public objects hold: the way onto the loop, and the rooms by name.
 final class RealtimeHandle: Sendable {
+    private enum End: Sendable {
+        case none
+        /// With those who wait for it.
+        case underway([CheckedContinuation<Void, Never>])
+        case over
+    }
+
     private struct State: Sendable {
         var rooms: [ByteString: Room] = [:]
+        /// Nothing is joined any more.
         var isOver = false
+        var end = End.none
         var lastRequest: UInt64 = 0
     }
 
@@ -147,7 +156,17 @@ final class RealtimeHandle: Sendable {
         }
         let (core, inbox, loop) = (core, room.inbox, transport.loop)
         let answer = await withCheckedContinuation { (continuation: CheckedContinuation<ReplyBody?, Never>) in
-            loop.post { core.value.ask(request, inbox, number) { continuation.resume(returning: $0) } }
+            let waiting = Lock<CheckedContinuation<ReplyBody?, Never>?>(continuation)
+            let answer: @Sendable (ReplyBody?) -> Void = { body in
+                let waiter = waiting.withLock { waiting in
+                    defer { waiting = nil }
+                    return waiting
+                }
+                waiter?.resume(returning: body)
+            }
+            loop.post { core.value.ask(request, inbox, number, answer) }
+            // The loop may have ended before it came to that.
+            if state.withLock({ $0.isOver }) { answer(nil) }
         }
         switch answer {
         case nil where room.state == .left: throw RoomError.left
@@ -159,45 +178,63 @@ final class RealtimeHandle: Sendable {
 
     // MARK: end
 
+    /// Who calls it while it is under way waits as well.
     func close() async {
-        let rooms = endRooms()
-        for room in rooms { room.inbox.left() }
-        let (core, loop, log) = (core, transport.loop, log)
+        endRooms()
         await withCheckedContinuation { continuation in
-            loop.post {
-                core.value.stop {
-                    // What was said last is told before this returns.
-                    log?.close()
-                    continuation.resume()
+            let (isFirst, isOver) = state.withLock { state in
+                switch state.end {
+                case .over: return (false, true)
+                case .none: state.end = .underway([continuation])
+                case .underway(let others):
+                    state.end = .underway(others + [continuation])
+                    return (false, false)
                 }
+                return (true, false)
             }
+            if isOver { continuation.resume() }
+            if isFirst { stop() }
         }
-        loop.stop()
-        loop.detach()
     }
 
     /// The same for one that nobody waits for.
     func shutDown() {
-        let rooms = endRooms()
-        for room in rooms { room.inbox.left() }
+        endRooms()
+        let isFirst = state.withLock { state in
+            guard case .none = state.end else { return false }
+            state.end = .underway([])
+            return true
+        }
+        if isFirst { stop() }
+    }
+
+    private func stop() {
         let (core, loop, log) = (core, transport.loop, log)
-        loop.post {
+        loop.post { [state] in
             core.value.stop {
+                // What was said last is told before `close` returns.
                 log?.close()
                 loop.stop()
+                let waiting = state.withLock { state in
+                    defer { state.end = .over }
+                    if case .underway(let waiting) = state.end { return waiting }
+                    return []
+                }
+                for waiter in waiting { waiter.resume() }
             }
         }
         loop.detach()
     }
 
-    private func endRooms() -> [Room] {
-        state.withLock { state in
+    private func endRooms() {
+        let rooms = state.withLock { state in
             defer {
                 state.rooms = [:]
                 state.isOver = true
             }
-            return Array(state.rooms.values)
+            return state.rooms.values
         }
+        for room in rooms { room.inbox.left() }
     }
 }
 

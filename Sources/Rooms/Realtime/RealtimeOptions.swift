@@ -41,6 +41,8 @@ public struct RealtimeOptions: Sendable {
     public var keys: [String: [UInt8]] = [:]
     /// How long an answer of the server may take, in seconds, before the connection is made anew.
     public var commandTimeout: Double = 5
+    /// How long the auth route may take to answer, in seconds; as long again for `headers`.
+    public var authTimeout: Double = 10
     /// How many rooms one connection holds before another one is made.
     public var roomsPerConnection = 100
     /// A file of certificates to trust in place of the system's.

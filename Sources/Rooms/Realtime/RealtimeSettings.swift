@@ -29,6 +29,8 @@ struct RealtimeSettings: Sendable {
             },
             tls: tls
         )
+        auth.policy.timeout = Self.duration(options.authTimeout)
+        auth.policy.connectTimeout = min(auth.policy.connectTimeout, auth.policy.timeout)
         if let route = options.auth { auth.url = try Self.parse(route, "the auth route's URL") }
         if let token = options.token { auth.token = Secret(token) }
         var grantKeys: [ByteString: [ByteString: Secret]] = [:]
@@ -43,8 +45,13 @@ struct RealtimeSettings: Sendable {
         for (kid, key) in try Self.keys(options.keys, "the options") { ring.give(key, as: kid) }
         keys = ring
 
-        commandTimeout = .milliseconds(Int64(max(0.1, min(options.commandTimeout, 3_600)) * 1_000))
+        commandTimeout = Self.duration(options.commandTimeout)
         roomsPerConnection = options.roomsPerConnection
+    }
+
+    /// At least a tenth of a second, at most an hour; what is no number is the least.
+    private static func duration(_ seconds: Double) -> Duration {
+        .milliseconds(Int64((seconds > 0.1 ? min(seconds, 3_600) : 0.1) * 1_000))
     }
 
     private static func keys(_ keys: [String: [UInt8]], _ place: String) throws(RoomError) -> [ByteString: Secret] {

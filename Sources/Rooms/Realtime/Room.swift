@@ -20,14 +20,18 @@ public final class Room: Sendable {
     /// Where the room stands now.
     public var state: RoomState { inbox.status.withLock { $0.state } }
 
-    /// Waits until the room is joined.
+    /// Waits until the room is joined, and the handlers of `joined` have heard of it.
     ///
+    /// Where handlers are busy with what came before, it does not wait for them.
     /// Throws its `RoomError` when it is refused or left, and `CancellationError` when the task is cancelled.
     public func ready() async throws {
         try await inbox.waitUntilJoined()
     }
 
     /// Leaves the room: nothing of it is handed to any handler from then on.
+    ///
+    /// A handler on the actor that leaves is not even called when its turn has come already; a call that is under way
+    /// elsewhere ends by itself.
     public func leave() {
         core.leave(self)
     }
@@ -44,7 +48,9 @@ public final class Room: Sendable {
         @_inheritActorContext @_implicitSelfCapture _ handler:
             @escaping @isolated(any) @Sendable (_ data: JSONValue, _ meta: EventMeta) async -> Void
     ) -> Listener {
-        inbox.listeners.add(.named(ByteString(event))) { event in await handler(event.data, event.meta) }
+        inbox.listeners.add(.named(ByteString(event)), on: handler.isolation) { event in
+            await handler(event.data, event.meta)
+        }
     }
 
     /// Calls `handler` for each event that was published in the room, whatever its name.
@@ -55,10 +61,12 @@ public final class Room: Sendable {
         @_inheritActorContext @_implicitSelfCapture _ handler:
             @escaping @isolated(any) @Sendable (_ event: String, _ data: JSONValue, _ meta: EventMeta) async -> Void
     ) -> Listener {
-        inbox.listeners.add(.all) { event in await handler(event.event, event.data, event.meta) }
+        inbox.listeners.add(.all, on: handler.isolation) { event in
+            await handler(event.event, event.data, event.meta)
+        }
     }
 
-    /// Takes a handler away; a call that is under way ends by itself.
+    /// Takes a handler away; a call that is under way ends by itself, and one that waits for this actor is not made.
     public func off(_ listener: Listener) {
         inbox.listeners.remove(listener)
     }

@@ -26,6 +26,8 @@ final class RoomInbox: Sendable {
 
     private struct Queue: Sendable {
         var waiting: [Delivery] = []
+        /// Who goes on when a task that begins has handed on its first delivery.
+        var waking: [CheckedContinuation<Void, any Error>] = []
         /// A task hands on what was taken from here.
         var isRunning = false
         var isOver = false
@@ -56,11 +58,16 @@ final class RoomInbox: Sendable {
         put(.published(publication, position, isReplayed: isReplayed, receivedAt: now))
     }
 
-    /// An event of the room itself; `position` is where it leaves the room.
-    func own(_ event: String, _ data: JSONValue, at position: RoomPosition? = nil) {
+    /// An event of the room itself; `position` is where it leaves the room, `waiting` goes on when its handlers have heard it.
+    func own(
+        _ event: String,
+        _ data: JSONValue,
+        at position: RoomPosition? = nil,
+        waking waiting: [CheckedContinuation<Void, any Error>] = []
+    ) {
         let now = SystemClock.wallMilliseconds
         let meta = EventMeta(from: nil, id: position?.id ?? "", at: now, replayed: false)
-        put(.own(RoomEvent(event: event, data: data, meta: meta, bytes: [])))
+        put(.own(RoomEvent(event: event, data: data, meta: meta, bytes: [])), waking: waiting)
     }
 
     func joined(at position: RoomPosition?) {
@@ -70,8 +77,7 @@ final class RoomInbox: Sendable {
             status.trouble = nil
             return Self.takeWaiting(&status)
         }
-        own("joined", JSONValue([]), at: position)
-        for waiter in waiting { waiter.resume() }
+        own("joined", JSONValue([]), at: position, waking: waiting)
     }
 
     /// The link was lost, or a refusal is over: it is on its way in again; false when it was so before.
@@ -131,18 +137,26 @@ final class RoomInbox: Sendable {
         for delivery in dropped { budget.release(delivery.bytes) }
     }
 
-    /// Nothing waits for a handler that is not there.
-    private func put(_ delivery: Delivery) {
-        guard !listeners.isEmpty else { return }
+    /// Nothing waits for a handler that is not there, and nobody for handlers that are busy: they may be who waits.
+    private func put(_ delivery: Delivery, waking waiting: [CheckedContinuation<Void, any Error>] = []) {
+        guard !listeners.isEmpty else {
+            for waiter in waiting { waiter.resume() }
+            return
+        }
         // The budget bounds what waits in all rooms together: reading stops, and nothing is dropped.
         budget.take(delivery.bytes)
         let (isOver, isIdle) = queue.withLock { queue in
-            if !queue.isOver { queue.waiting.append(delivery) }
-            defer { queue.isRunning = queue.isRunning || !queue.isOver }
-            return (queue.isOver, !queue.isRunning)
+            guard !queue.isOver else { return (true, false) }
+            queue.waiting.append(delivery)
+            defer { queue.isRunning = true }
+            if !queue.isRunning { queue.waking = waiting }
+            return (false, !queue.isRunning)
         }
-        if isOver { return budget.release(delivery.bytes) }
-        guard isIdle else { return }
+        if isOver { budget.release(delivery.bytes) }
+        guard isIdle else {
+            for waiter in waiting { waiter.resume() }
+            return
+        }
         // Handlers are an app's own code, called one after another: a room has one task for it, while there is something
         // to do, since ten thousand of them that wait take more memory than everything else of their rooms.
         let run: @concurrent @Sendable () async -> Void = { await self.handOnAll() }
@@ -189,12 +203,19 @@ final class RoomInbox: Sendable {
     // MARK: the room's task
 
     private func handOnAll() async {
+        var waking = queue.withLock { queue in
+            defer { queue.waking = [] }
+            return queue.waking
+        }
         while var batch = takeWaiting() {
             while let delivery = batch.popLast() {
                 await Self.handOn(delivery, name, listeners, reader)
                 budget.release(delivery.bytes)
+                for waiter in waking { waiter.resume() }
+                waking = []
             }
         }
+        for waiter in waking { waiter.resume() }
     }
 
     /// The last one first; nil ends the task.
@@ -216,19 +237,19 @@ final class RoomInbox: Sendable {
     ) async {
         switch delivery {
         case .own(let event):
-            for call in listeners.calls(for: ByteString(event.event), isPublished: false) { await call(event) }
+            await listeners.hand(event, as: ByteString(event.event), isPublished: false)
         case .published(let publication, let position, let isReplayed, let receivedAt):
             do throws(RoomError) {
                 let event = try reader.read(publication, position, isReplayed, receivedAt, room)
                 let name = ByteString(event.event)
                 // Nobody but the client itself sends the room's own events.
                 let heard = ownNames.contains(name) ? "message" : name
-                for call in listeners.calls(for: heard, isPublished: true) { await call(event) }
+                await listeners.hand(event, as: heard, isPublished: true)
             } catch {
                 let meta = reader.meta(of: publication, position, isReplayed, receivedAt)
                 let data: JSONValue = ["code": JSONValue(error.code.rawValue), "message": JSONValue(error.message)]
                 let event = RoomEvent(event: "error", data: data, meta: meta, bytes: [])
-                for call in listeners.calls(for: "error", isPublished: false) { await call(event) }
+                await listeners.hand(event, as: "error", isPublished: false)
             }
         }
     }

@@ -17,7 +17,7 @@ final class TokenDesk {
     /// A connection was made without a token, with what grants there were.
     private var hasBeenNobody = false
     /// The route was asked for a connection token: until then a client whose rooms all have grants is nobody.
-    private var hasAskedForConnection = false
+    private var hasAskedForConnection: Bool
     private var isTelling = false
 
     /// Which rooms the app is in, or on its way into.
@@ -34,6 +34,8 @@ final class TokenDesk {
     init(_ options: AuthOptions, transport: TransportLoop, logger: Logger) {
         self.transport = transport
         granted = Set(options.grants.keys)
+        // Who was given a token is somebody from the beginning.
+        hasAskedForConnection = options.token != nil
         route = AuthRoute(transport: transport, options: options, logger: logger)
     }
 
@@ -100,6 +102,8 @@ final class TokenDesk {
             // The others that dial wait for the same.
             guard !awaited.contains(.connection) else { return }
             names = rooms()
+            // What failed with the connection's is asked for again with it.
+            for name in names where outcomes[.room(name)]?.mayPass == true { outcomes[.room(name)] = nil }
         case .room(let name):
             names = [name]
             isForConnection = !hasAskedForConnection && route.grant(for: .connection)?.token == nil
@@ -128,7 +132,8 @@ final class TokenDesk {
             case .success(let token): outcomes[.connection] = .success(Grant(token: token))
             case .failure(let error):
                 outcomes[.connection] = .failure(error)
-                failed(nil, error)
+                // A refusal is told when the connection ends over it.
+                if error.tokenFault == nil { failed(nil, error) }
             }
         }
         tell()
@@ -164,6 +169,13 @@ final class TokenDesk {
         case .failure(let error):
             if error.tokenFault != nil { refusals[room] = error } else { failed(room, error) }
         }
+    }
+}
+
+extension Result<Grant, RoomError> {
+    fileprivate var mayPass: Bool {
+        guard case .failure(let error) = self else { return false }
+        return error.tokenFault == nil
     }
 }
 

@@ -202,9 +202,9 @@ extension SessionStateMachine {
         let refused = token
         expiredTokens += 1
         policy.tokens.expired(name)
-        guard expiredTokens <= 3 else {
+        guard expiredTokens <= 1 else {
             expiredTokens = 0
-            return fail(109, "token expired, and so were those that came after it", &turn)
+            return fail(109, "token expired, and so was the one that came after it", &turn)
         }
         do {
             let fresh = try policy.tokens.subscription(name)
@@ -259,6 +259,8 @@ extension SessionStateMachine {
                 LogField(.reason, error.message)
             )
         }
+        // 112 is about the position, and the next attempt goes without it.
+        if error.code != 112 { turn.items.append(.delayed(room: room, code: error.code, reason: error.message)) }
         retry(&turn)
     }
 

@@ -14,13 +14,24 @@ final class ExampleServer {
         }
         """
 
+    /// The configuration of a real server with the rooms of the examples, as their README shows it; with PORT where the
+    /// port has to stand.
+    static func readmeConfiguration() throws -> String {
+        let page = try String(contentsOfFile: Programs.root + "/deploy/examples/server/README.md", encoding: .utf8)
+        guard let start = page.range(of: "```json\n")?.upperBound,
+            let end = page.range(of: "```", range: start..<page.endIndex)?.lowerBound
+        else { throw ChildProcess.Failure("the README shows no configuration") }
+        return #"{ "http_server": { "address": "127.0.0.1", "port": "PORT" },"# + page[start..<end].dropFirst()
+    }
+
     let language: ExampleLanguage
     private let program: String
     private let folder: TemporaryDirectory
     private let file: String
     private let hubPort: UInt16
     private var child: ChildProcess?
-    private var port: UInt16 = 0
+    /// Where it listens, once it has started.
+    private(set) var port: UInt16 = 0
 
     /// Nil when the interpreter is not installed and nobody insists on it.
     ///

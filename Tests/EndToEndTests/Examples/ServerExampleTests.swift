@@ -311,12 +311,7 @@ extension EndToEnd {
 
         @Test(arguments: ExampleLanguage.allCases)
         func `Centrifugo with the README's namespaces takes the tokens too`(_ language: ExampleLanguage) async throws {
-            let page = try String(contentsOfFile: Programs.root + "/deploy/examples/server/README.md", encoding: .utf8)
-            let start = try #require(page.range(of: "```json\n")).upperBound
-            let end = try #require(page.range(of: "```", range: start..<page.endIndex)).lowerBound
-            let address = #"{ "http_server": { "address": "127.0.0.1", "port": "PORT" },"#
-            let configuration = address + page[start..<end].dropFirst()
-            guard let real = try CentrifugoProcess(configuration: configuration) else { return }
+            guard let real = try CentrifugoProcess(configuration: ExampleServer.readmeConfiguration()) else { return }
             try await real.start()
             guard let server = try ExampleServer(language, hub: real.port) else { return }
             try await server.start(secret: "roomhub-token-secret", apiKey: "roomhub-api-key")

@@ -15,7 +15,7 @@ import Rooms
 
     private func client() throws -> Realtime {
         var options = RealtimeOptions()
-        options.token = RealtimeTests.token("ann")
+        options.token = RoomServer.token("ann")
         return try Realtime(url: "ws://127.0.0.1:\(hub.port)/connection/websocket", options: options)
     }
 

@@ -64,7 +64,7 @@ import Testing
         room.onAny { _, data, _ in heard.add("\(data)") }
         try await room.ready()
         try await hub.publish("live:1", "1")
-        try await eventually { heard.all == ["1"] }
+        try await heard.become(["1"])
         gate.open()
         await rt.close()
     }

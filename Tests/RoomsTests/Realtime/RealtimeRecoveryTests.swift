@@ -1,194 +1,226 @@
 import BridgeTestSupport
 import HubCore
+import LocalHTTP
 import RoomsRuntime
 import Testing
 
 import Rooms
 
-/// Nothing lost on a reconnect, history, and the members of a room.
-@Suite struct RealtimeRecoveryTests {
-    private let hub: TestHub
+/// Nothing lost on a reconnect: what was missed comes first, in order and marked, then what is new.
+@Suite(.timeLimit(.minutes(2))) struct RealtimeRecoveryTests {
+    /// A client over a link, in `order:1` to `order:3`, that has heard one event in each.
+    private struct Scene {
+        let link: MovableLink
+        let rt: Realtime
+        let rooms: [Room]
+        let heard: [Heard]
 
-    init() throws {
-        hub = try TestHub {
-            $0.rooms = .configured([
-                RoomRule(pattern: "order:{id}", history: 200, isPublic: true),
-                RoomRule(pattern: "few:{id}", history: 3, isPublic: true),
-                RoomRule(pattern: "chat:{id}", isPublic: true, presence: true, membersMay: [.presence, .publish]),
-                RoomRule(pattern: "sealed:{id}", history: 10, isPublic: true, membersMay: []),
-            ])
+        init(_ server: RoomServer) async throws {
+            link = try MovableLink(to: server.port)
+            let rt = try server.client("ann", over: link)
+            self.rt = rt
+            rooms = (1...3).map { rt.join("order:\($0)") }
+            heard = rooms.map { Heard($0) }
+            for room in rooms { try await room.ready() }
+            for number in 1...3 { try await server.publish("order:\(number)", "1") }
+            for listener in heard { try await listener.become(["joined", "1"], story: true) }
+        }
+
+        /// Publishes 2 to 9 in each room where nobody hears it.
+        func miss(on server: RoomServer) async throws {
+            for number in 1...3 { try await server.api.publish("order:\(number)", (2...9).map { "\($0)" }) }
+        }
+
+        /// Publishes 10 in each room, and expects that nothing is missing, twice or in another order.
+        func expectAll(on server: RoomServer) async throws {
+            for room in rooms { try await room.ready() }
+            for number in 1...3 { try await server.publish("order:\(number)", "10") }
+            let all = ["joined", "1", "joined"] + (2...9).map { "\($0)*" } + ["10"]
+            for listener in heard { try await listener.become(all, story: true) }
+            await rt.close()
         }
     }
 
-    private func client(user: String) throws -> Realtime {
-        var options = RealtimeOptions()
-        options.token = RealtimeTests.token(user)
-        return try Realtime(url: "ws://127.0.0.1:\(hub.port)/connection/websocket", options: options)
+    @Test(
+        "after a drop come the events that were missed, in order and marked, then the new ones",
+        arguments: RoomServer.Kind.allCases
+    )
+    func drop(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let scene = try await Scene(server)
+        scene.link.cut()
+        for room in scene.rooms { try await eventually { room.state == .joining } }
+        try await scene.miss(on: server)
+        scene.link.mend()
+        try await scene.expectAll(on: server)
     }
 
-    /// Every event as its data, with `*` for a replayed one, and `joined`.
-    private func listen(_ room: Room) -> Heard {
-        let heard = Heard()
-        room.on("joined") { _, _ in heard.add("joined") }
-        room.onAny { _, data, meta in heard.add("\(data)" + (meta.replayed ? "*" : "")) }
-        room.on("error") { error, _ in
-            heard.add("error \(error["code"]?.string ?? "") \(error["reason"]?.string ?? "")")
-        }
-        return heard
+    @Test("after a move to another address of the server the same", arguments: [RoomServer.Kind.hub])
+    func move(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind, { $0.listen = ["127.0.0.1:0", "127.0.0.1:0"] }) else { return }
+        let scene = try await Scene(server)
+        scene.link.cut()
+        try await scene.miss(on: server)
+        scene.link.mend(to: server.ports[1])
+        try await scene.expectAll(on: server)
     }
 
-    @Test("after a drop come the events that were missed, in order and marked, then the new ones")
-    func drop() async throws {
-        let rt = try client(user: "ann")
-        let room = rt.join("order:1")
-        let heard = listen(room)
+    @Test("what was missed has its sender, id and time as if nothing had happened", arguments: RoomServer.Kind.allCases)
+    func replayedMeta(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let link = try MovableLink(to: server.port)
+        let (ann, bob) = (try server.client("ann", over: link), try server.client("bob"))
+        let room = ann.join("chat:1")
+        let metas = Lock<[EventMeta]>([])
+        room.onAny { _, _, meta in metas.withLock { $0.append(meta) } }
         try await room.ready()
-        try await hub.publish("order:1", "1")
-        try await eventually { heard.all == ["joined", "1"] }
-        try await hub.disconnect(user: "ann")
-        for number in 2...9 { try await hub.publish("order:1", "\(number)") }
-        try await eventually { heard.all.contains { $0.hasPrefix("9") } }
-        try await hub.publish("order:1", "10")
-        try await eventually { heard.all.last == "10" }
-        #expect(
-            heard.all.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 } == ["joined", "1", "joined"]
-                + (2...10).map { "\($0)" }
-        )
-        #expect(heard.all.filter { $0.hasSuffix("*") }.count >= 7)
+        let other = bob.join("chat:1")
+        let others = Lock<[EventMeta]>([])
+        other.onAny { _, _, meta in others.withLock { $0.append(meta) } }
+        try await other.ready()
+        link.cut()
+        try await eventually { room.state == .joining }
+        try await other.publish("said", "hello")
+        try await server.publish("chat:1", #"{"event":"x","data":1,"at":1700000000123}"#)
+        link.mend()
+        try await eventually { metas.withLock { $0.count } == 2 && others.withLock { $0.count } == 2 }
+        let (missed, live) = (metas.withLock { $0 }, others.withLock { $0 })
+        #expect(missed.allSatisfy(\.replayed) && live.allSatisfy { !$0.replayed })
+        #expect(missed.map(\.from) == ["bob", nil] && live.map(\.from) == ["bob", nil])
+        #expect(missed.map(\.id) == live.map(\.id) && !missed[0].id.isEmpty)
+        #expect(missed[1].at == 1_700_000_000_123)
+        for client in [ann, bob] { await client.close() }
+    }
+
+    @Test(
+        "a server that ends the connection is come back to, and nothing is lost meanwhile",
+        arguments: RoomServer.Kind.allCases
+    )
+    func disconnected(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let rt = try server.client("ann")
+        let room = rt.join("order:1")
+        let heard = Heard(room)
+        try await room.ready()
+        for round in 0..<5 {
+            try await server.disconnect("ann", code: [3_000, 3_001, 3_008, 4_000, 3_012][round])
+            try await server.api.publish("order:1", (1...10).map { "\(round * 10 + $0)" })
+            try await eventually("round \(round)") { heard.story.last?.hasPrefix("\(round * 10 + 10)") == true }
+        }
+        let numbers = heard.story.filter { $0 != "joined" }.map { $0.replacing("*", with: "") }
+        #expect(numbers == (1...50).map { "\($0)" })
+        #expect(heard.story.count { $0 == "joined" } == 6)
         await rt.close()
     }
 
-    @Test("a new process goes on behind the last event that the old one handled")
-    func savedPosition() async throws {
-        let first = try client(user: "ann")
+    // MARK: gaps
+
+    @Test(
+        "what the server keeps no more is told as a gap, before the events that are left",
+        arguments: RoomServer.Kind.allCases
+    )
+    func trimmed(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let link = try MovableLink(to: server.port)
+        let rt = try server.client(over: link)
+        let room = rt.join("few:1")
+        let heard = Heard(room)
+        let gaps = Lock<[JSONValue]>([])
+        room.on("error") { error, _ in gaps.withLock { $0.append(error) } }
+        try await room.ready()
+        try await server.publish("few:1", "1")
+        try await heard.become(["joined", "1"], story: true)
+        link.cut()
+        try await eventually { room.state == .joining }
+        try await server.api.publish("few:1", (2...9).map { "\($0)" })
+        link.mend()
+        try await eventually { heard.story.last == "9*" }
+        try await server.publish("few:1", "10")
+        try await eventually { heard.story.last == "10" }
+        #expect(heard.story == ["joined", "1", "joined", "error gap trimmed", "7*", "8*", "9*", "10"])
+        let gap = gaps.withLock { $0[0] }
+        #expect(gap["from"] == 2 && gap["to"] == 6 && gap["message"]?.string?.isEmpty == false)
+        await rt.close()
+    }
+
+    @Test(
+        "a server that comes back without its streams is a gap, and the new stream comes from its beginning",
+        arguments: RoomServer.Kind.allCases
+    )
+    func restart(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let link = try MovableLink(to: server.port)
+        let rt = try server.client(over: link)
+        let room = rt.join("order:1")
+        let heard = Heard(room)
+        try await room.ready()
+        try await server.publish("order:1", "1")
+        try await heard.become(["joined", "1"], story: true)
+        link.cut()
+        try await server.restart()
+        try await server.api.publish("order:1", ["2", "3"])
+        link.mend()
+        try await eventually { heard.story.last?.hasPrefix("3") == true }
+        try await server.publish("order:1", "4")
+        try await eventually { heard.story.last == "4" }
+        #expect(heard.story == ["joined", "1", "joined", "error gap epoch_changed", "2*", "3*", "4"])
+        await rt.close()
+    }
+
+    @Test(
+        "a room that keeps nothing goes on after a drop, without what was missed",
+        arguments: RoomServer.Kind.allCases
+    )
+    func nothingKept(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let link = try MovableLink(to: server.port)
+        let rt = try server.client(over: link)
+        let room = rt.join("live:1")
+        let heard = Heard(room)
+        try await room.ready()
+        link.cut()
+        try await eventually { room.state == .joining }
+        try await server.publish("live:1", "1")
+        link.mend()
+        try await room.ready()
+        try await server.publish("live:1", "2")
+        try await eventually { heard.story.last == "2" }
+        #expect(heard.story == ["joined", "joined", "2"])
+        await rt.close()
+    }
+
+    // MARK: saved positions
+
+    @Test("a new process goes on behind the last event that the old one handled", arguments: RoomServer.Kind.allCases)
+    func savedPosition(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let first = try server.client("ann")
         let ids = Lock<[String]>([])
         let room = first.join("order:1")
         room.onAny { _, _, meta in ids.withLock { $0.append(meta.id) } }
         try await room.ready()
-        try await hub.publish("order:1", "1")
-        try await eventually { ids.withLock { $0.count } == 1 }
+        try await server.api.publish("order:1", ["1", "2"])
+        try await eventually { ids.withLock { $0.count } == 2 }
         await first.close()
-        for number in 2...4 { try await hub.publish("order:1", "\(number)") }
-        let second = try client(user: "ann")
+        try await server.api.publish("order:1", ["3", "4"])
+        let second = try server.client("ann")
+        // Behind the first one, as if the second had not been handled.
         let again = second.join("order:1", after: ids.withLock { $0[0] })
-        let heard = listen(again)
-        try await eventually { heard.all.count >= 3 }
-        #expect(heard.all.filter { $0 != "joined" } == ["2*", "3*", "4*"])
+        let heard = Heard(again)
+        try await eventually { heard.story.count >= 4 }
+        try await server.publish("order:1", "5")
+        try await heard.become(["joined", "2*", "3*", "4*", "5"], story: true)
         await second.close()
     }
 
-    @Test("what the server keeps no more is told as a gap; a new stream too")
-    func gap() async throws {
-        let rt = try client(user: "ann")
-        let room = rt.join("few:1")
-        let heard = listen(room)
-        try await room.ready()
-        try await hub.publish("few:1", "1")
-        try await eventually { heard.all.last == "1" }
-        hub.stop()
-        try hub.restart()
-        for number in 1...2 { try await hub.publish("few:1", "\(number)") }
-        try await eventually { heard.all.last?.hasPrefix("2") == true }
-        #expect(heard.all.contains("error gap epoch_changed"))
-        await rt.close()
-    }
-
-    @Test("history comes oldest first, in pages of at most 100, and tells whether there is more")
-    func history() async throws {
-        let rt = try client(user: "ann")
-        let room = rt.join("order:1")
-        try await room.ready()
-        try await hub.api.publish("order:1", (1...130).map { "\($0)" })
-        let newest = try await room.history(limit: 1_000)
-        #expect(newest.events.map { "\($0.data)" } == (31...130).map { "\($0)" } && newest.more)
-        let older = try await room.history(before: newest.events.first?.meta.id, limit: 20)
-        #expect(older.events.map { "\($0.data)" } == (11...30).map { "\($0)" } && older.more)
-        let oldest = try await room.history(before: older.events.first?.meta.id, limit: 50)
-        #expect(oldest.events.map { "\($0.data)" } == (1...10).map { "\($0)" } && !oldest.more)
-        #expect(oldest.events.allSatisfy { $0.meta.replayed })
-        let none = try await room.history(before: oldest.events.first?.meta.id)
-        #expect(none.events.isEmpty && !none.more)
-        let gone = try await room.history(before: "OtherEpo:9")
-        #expect(gone.events.isEmpty)
-        await rt.close()
-    }
-
-    @Test("a room without a history has none, and one that may not be read says so", arguments: ["chat:1", "sealed:1"])
-    func noHistory(_ name: String) async throws {
-        let rt = try client(user: "ann")
-        let error = await #expect(throws: RoomError.self) { try await rt.join(name).history() }
-        #expect(error?.code == (name == "chat:1" ? .noHistory : .forbidden))
-        await rt.close()
-    }
-
-    @Test("members: who is in, who comes and goes, and how many users that makes")
-    func members() async throws {
-        let ann = try client(user: "ann")
-        let room = ann.join("chat:1")
-        let heard = Heard()
-        room.on("join") { who, _ in heard.add("join \(who["user"]?.string ?? "")") }
-        room.on("leave") { who, _ in heard.add("leave \(who["user"]?.string ?? "")") }
-        room.on("count") { count, _ in heard.add("count \(count["n"]?.number ?? -1)") }
-        try await room.ready()
-        try await eventually { room.count == 1 }
-        let bob = try client(user: "bob")
-        try await bob.join("chat:1").ready()
-        try await eventually { room.count == 2 }
-        #expect(Set(room.members.map(\.user)) == ["ann", "bob"])
-        let bobs = try client(user: "bob")
-        try await bobs.join("chat:1").ready()
-        try await eventually { room.members.count == 3 }
-        #expect(room.count == 2)
-        await bob.close()
-        await bobs.close()
-        let all = [
-            "count 1.0", "join bob", "count 2.0", "join bob", "leave bob", "leave bob", "count 1.0",
-        ]
-        try await eventually("\(heard.all)") { heard.all == all }
-        #expect(room.count == 1)
-        await ann.close()
-    }
-
-    @Test("who is kicked hears it, and does not come back by itself", arguments: ["unsubscribe", "disconnect"])
-    func kicked(_ method: String) async throws {
-        let rt = try client(user: "ann")
-        let room = rt.join("order:1")
-        let heard = Heard()
-        room.on("kicked") { _, _ in heard.add("kicked") }
-        try await room.ready()
-        if method == "unsubscribe" {
-            _ = try await hub.api.call("unsubscribe", #"{"user":"ann","channel":"order:1"}"#)
-        } else {
-            try await hub.disconnect(user: "ann", code: 4_500)
-        }
-        try await eventually { heard.all == ["kicked"] }
-        #expect(room.state == .failed)
-        let error = await #expect(throws: RoomError.self) { try await room.ready() }
-        #expect(error?.code == .kicked)
-        // The app may try again, and need not wait for that.
-        room.leave()
-        try await rt.join("order:1").ready()
-        await rt.close()
-        #expect(rt.join("order:1").state == .left)
-    }
-
-    @Test("a sequence that nobody reads drops its oldest events and says so once; the others lose nothing")
-    func slowConsumer() async throws {
-        let rt = try client(user: "ann")
-        let room = rt.join("order:1")
-        let heard = Heard()
-        let errors = Heard()
-        room.on("message") { data, _ in heard.add("\(data)") }
-        room.on("error") { error, _ in errors.add(error["code"]?.string ?? "") }
-        let unread = room.events("message")
-        try await room.ready()
-        try await hub.api.publish("order:1", (1...1_500).map { "\($0)" })
-        try await eventually { heard.all.count == 1_500 }
-        try await eventually { errors.all == ["slow_consumer"] }
-        room.leave()
-        var numbers: [Int] = []
-        for await (value, _) in unread { numbers.append(Int(value.number ?? 0)) }
-        #expect(numbers == Array(477...1_500))
+    @Test("a saved position of a stream that is no more is a gap", arguments: RoomServer.Kind.allCases)
+    func savedPositionIsGone(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        try await server.api.publish("order:1", ["1", "2"])
+        let rt = try server.client("ann")
+        let heard = Heard(rt.join("order:1", after: "OtherEpo:1"))
+        try await eventually { heard.story.last == "2*" }
+        #expect(heard.story == ["joined", "error gap epoch_changed", "1*", "2*"])
         await rt.close()
     }
 }

@@ -1,109 +1,166 @@
 import BridgeTestSupport
 import HubCore
 import RoomsRuntime
-import RoomsWire
 import Testing
 
 import Rooms
 
-/// The client library as apps use it, against a hub.
-@Suite struct RealtimeTests {
-    private static let rules: [RoomRule] = [
-        RoomRule(pattern: "order:{id}", history: 200, isPublic: true),
-        RoomRule(
-            pattern: "chat:{id}",
-            history: 200,
-            isPublic: true,
-            presence: true,
-            membersMay: [.history, .presence, .publish]
-        ),
-        RoomRule(pattern: "live:{id}", isPublic: true),
-        RoomRule(pattern: "secret:{id}", history: 5),
-        RoomRule(pattern: "small:{id}", isPublic: true, presence: true, maxMembers: 1),
-        RoomRule(pattern: "sealed:{id}", history: 10, isPublic: true, membersMay: []),
-    ]
-
-    private let hub: TestHub
-
-    init() throws {
-        hub = try TestHub { $0.rooms = .configured(Self.rules) }
-    }
-
-    private func client(
-        user: String? = nil,
-        _ change: (inout RealtimeOptions) -> Void = { _ in }
-    ) throws
-        -> Realtime
-    {
-        var options = RealtimeOptions()
-        if let user { options.token = Self.token(user) }
-        change(&options)
-        return try Realtime(url: "ws://127.0.0.1:\(hub.port)/connection/websocket", options: options)
-    }
-
-    static func token(_ user: String, room: String? = nil) -> String {
-        let token = TokenKey(HubConfiguration.usualTokenSecret).sign { writer in
-            writer.key(literal: "sub")
-            writer.string(user)
-            guard let room else { return }
-            writer.key(literal: "channel")
-            writer.string(room)
-        }
-        return String(decoding: token.bytes, as: UTF8.self)
-    }
-
-    // MARK: joining
-
-    @Test("join gives the same room for the same name until it is left")
-    func sameRoom() async throws {
-        let rt = try client()
+/// Joining and leaving rooms, as apps do.
+@Suite(.timeLimit(.minutes(2))) struct RealtimeTests {
+    @Test("join gives the same room for the same name until it is left", arguments: RoomServer.Kind.allCases)
+    func sameRoom(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let rt = try server.client()
         let order = rt.join("order:1")
-        #expect(rt.join("order:1") === order && rt.room("order:1") === order)
-        #expect(order.state == .joining || order.state == .joined)
+        #expect(order.name == "order:1" && rt.join("order:1") === order && rt.room("order:1") === order)
         try await order.ready()
-        #expect(order.state == .joined && rt.room("order:2") == nil)
+        #expect(order.state == .joined && rt.join("order:1") === order)
+        // Nothing that only looks like it.
+        #expect(rt.room("order:2") == nil && rt.room("order:1 ") == nil && rt.room("") == nil)
         order.leave()
         #expect(order.state == .left && rt.room("order:1") == nil)
         let again = rt.join("order:1")
         #expect(again !== order)
         try await again.ready()
-        await #expect(throws: RoomError.self) { try await order.ready() }
+        let error = await #expect(throws: RoomError.self) { try await order.ready() }
+        #expect(error?.code == .left)
+        rt.leave("order:2")
+        rt.leave("order:1")
+        #expect(again.state == .left && rt.room("order:1") == nil)
+        await rt.close()
+        #expect(rt.join("order:1").state == .left)
+    }
+
+    @Test(
+        "a room that is joined anew is another one, and each event reaches it once",
+        arguments: RoomServer.Kind.allCases
+    )
+    func joinedAnew(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let rt = try server.client()
+        let heard = Heard()
+        var rooms: [Room] = []
+        for turn in 0..<20 {
+            let room = rt.join("order:1")
+            room.onAny { _, data, _ in heard.add("\(turn) \(data)") }
+            // Some are left before they are joined.
+            if turn % 3 == 0 { try await room.ready() }
+            if turn < 19 { room.leave() }
+            rooms.append(room)
+        }
+        #expect(Set(rooms.map { ObjectIdentifier($0) }).count == 20)
+        for old in rooms.dropLast() { old.leave() }
+        #expect(rt.room("order:1") === rooms[19])
+        try await rooms[19].ready()
+        for number in 1...3 { try await server.publish("order:1", "\(number)") }
+        try await eventually { heard.all.count >= 3 }
+        #expect(heard.all == ["19 1", "19 2", "19 3"])
+        #expect(rooms.dropLast().allSatisfy { $0.state == .left })
         await rt.close()
     }
 
     @Test(
-        "a room that cannot be joined says why",
-        arguments: [("secret:1", "forbidden"), ("nosuch:1", "no_rule"), ("order:ü", "bad_request")]
+        "the state is joining until the room is joined and while the link is lost",
+        arguments: RoomServer.Kind.allCases
     )
-    func refused(_ name: String, _ code: String) async throws {
-        let rt = try client()
-        let room = rt.join(name)
-        let heard = Heard()
-        room.on("error") { error, _ in heard.add(error["code"]?.string ?? "") }
-        let error = await #expect(throws: RoomError.self) { try await room.ready() }
-        #expect(error?.code.rawValue == code && room.state == .failed)
-        try await eventually { heard.all == [code] }
+    func states(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let link = try MovableLink(to: server.port)
+        link.cut()
+        let rt = try server.client(over: link)
+        let room = rt.join("order:1")
+        let heard = Heard(room)
+        try await eventually("an attempt") { link.connections > 1 }
+        #expect(room.state == .joining)
+        link.mend()
+        try await room.ready()
+        #expect(room.state == .joined)
+        link.cut()
+        try await eventually("the loss") { room.state == .joining }
+        let waiting = Task { try await room.ready() }
+        try await eventually("some attempts") { heard.all.last == "error unavailable" }
+        link.mend()
+        try await waiting.value
+        #expect(room.state == .joined)
+        // That the server cannot be reached is told once until it is, and a loss that heals is no error.
+        try await heard.become(["error unavailable", "joined", "error unavailable", "joined"])
+        try await server.api.call("publish", #"{"channel":"order:1","data":1}"#)
+        try await eventually { heard.all.last == "1" }
+        rt.leave("order:1")
+        #expect(room.state == .left)
+        await rt.close()
+    }
+
+    @Test("a room that cannot be joined says why, and may be left and joined anew", arguments: RoomServer.Kind.allCases)
+    func refused(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let rt = try server.client()
+        for (name, code) in [("own:1", "forbidden"), ("nosuch:1", "no_rule"), ("order:ü", "bad_request")] {
+            let room = rt.join(name)
+            let heard = Heard(room)
+            let error = await #expect(throws: RoomError.self) { try await room.ready() }
+            #expect(error?.code.rawValue == code && room.state == .failed, "\(name): \(error?.description ?? "")")
+            try await heard.become(["error \(code)"])
+            #expect(rt.join(name) === room)
+            room.leave()
+            #expect(rt.join(name) !== room)
+        }
+        // The others go on.
+        try await rt.join("order:1").ready()
+        await rt.close()
+    }
+
+    @Test(
+        "a grant joins a room that is not open, one of another user or room does not",
+        arguments: RoomServer.Kind.allCases
+    )
+    func grants(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let rt = try server.client("ann") { options in
+            options.grants["own:1"] = .init(token: RoomServer.token("ann", room: "own:1"))
+            options.grants["own:2"] = .init(token: "no token at all")
+        }
+        try await rt.join("own:1").ready()
+        let error = await #expect(throws: RoomError.self) { try await rt.join("own:2").ready() }
+        #expect(error?.code == .forbidden)
+        #expect(rt.room("own:1")?.state == .joined)
         await rt.close()
     }
 
     @Test("a room with a place for one user is full for the second, not for the first again")
     func full() async throws {
-        let ann = try client(user: "ann")
-        try await ann.join("small:1").ready()
-        let annAgain = try client(user: "ann")
-        try await annAgain.join("small:1").ready()
-        let bob = try client(user: "bob")
-        let error = await #expect(throws: RoomError.self) { try await bob.join("small:1").ready() }
+        let rule = RoomRule(pattern: "small:{id}", isPublic: true, presence: true, maxMembers: 1)
+        guard let server = try await RoomServer(.hub, { $0.rooms = .configured([rule]) }) else { return }
+        let clients = try ["ann", "ann", "bob"].map { try server.client($0) }
+        for client in clients[..<2] { try await client.join("small:1").ready() }
+        let error = await #expect(throws: RoomError.self) { try await clients[2].join("small:1").ready() }
         #expect(error?.code == .full)
-        for client in [ann, annAgain, bob] { await client.close() }
+        for client in clients { await client.close() }
     }
 
-    @Test("a grant joins a room that is not public")
-    func grant() async throws {
-        let rt = try client(user: "ann") {
-            $0.grants = ["secret:1": .init(token: Self.token("ann", room: "secret:1"))]
+    // MARK: waiting
+
+    @Test("all who wait for a room are told, also when it is joined already", arguments: RoomServer.Kind.allCases)
+    func readyForMany(_ kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        let rt = try server.client()
+        let room = rt.join("order:1")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { try await room.ready() } }
+            try await group.waitForAll()
         }
-        try await rt.join("secret:1").ready()
+        try await room.ready()
+        await rt.close()
+    }
+
+    @Test("who waits for a room that is left, or whose client is closed, is told", arguments: ["leave", "close"])
+    func readyIsOver(_ how: String) async throws {
+        let rt = try Realtime(url: "ws://127.0.0.1:1/connection/websocket")
+        let room = rt.join("order:1")
+        let waiting = Task { try await room.ready() }
+        if how == "leave" { room.leave() } else { await rt.close() }
+        let error = await #expect(throws: RoomError.self) { try await waiting.value }
+        #expect(error?.code == .left)
         await rt.close()
     }
 
@@ -119,149 +176,7 @@ import Rooms
 
     @Test("what is no URL is refused at once", arguments: ["", "http//x", "ws://", "ftp://127.0.0.1/"])
     func badURL(_ url: String) {
-        #expect(throws: RoomError.self) { try Realtime(url: url) }
-    }
-
-    // MARK: events
-
-    @Test("handlers hear their events in order, one after another; one that was taken away hears no more")
-    func handlers() async throws {
-        let rt = try client()
-        let room = rt.join("order:1")
-        let (named, any, gone) = (Heard(), Heard(), Heard())
-        room.on("updated") { data, _ in
-            await Task.yield()
-            named.add("\(data)")
-        }
-        let listener = room.on("updated") { data, _ in gone.add("\(data)") }
-        room.onAny { event, data, _ in any.add("\(event) \(data)") }
-        try await room.ready()
-        room.off(listener)
-        for number in 1...50 { try await hub.publish("order:1", #"{"event":"updated","data":\#(number)}"#) }
-        try await hub.publish("order:1", "7")
-        try await eventually { any.all.count == 51 }
-        #expect(named.all == (1...50).map { "\($0)" })
-        #expect(any.all.last == "message 7")
-        #expect(gone.all.isEmpty)
-        await rt.close()
-    }
-
-    @Test("the room's own events cannot be made up: they come as messages, and under their name to onAny alone")
-    func forged() async throws {
-        let rt = try client()
-        let room = rt.join("order:1")
-        let (own, messages, any) = (Heard(), Heard(), Heard())
-        let names = ["joined", "join", "leave", "count", "error", "kicked"]
-        for name in names { room.on(name) { _, _ in own.add(name) } }
-        room.on("message") { data, _ in messages.add("\(data)") }
-        room.onAny { event, _, _ in any.add(event) }
-        try await room.ready()
-        for name in names { try await hub.publish("order:1", #"{"event":"\#(name)","data":"forged"}"#) }
-        try await eventually { any.all.count == names.count }
-        #expect(any.all == names)
-        #expect(messages.all == names.map { _ in #""forged""# })
-        #expect(own.all == ["joined"])
-        await rt.close()
-    }
-
-    @Test("meta tells who, when and where; a payload or a tag cannot forge who")
-    func meta() async throws {
-        let ann = try client(user: "ann")
-        let bob = try client(user: "bob")
-        let heard = Lock<[EventMeta]>([])
-        let room = bob.join("chat:1")
-        room.onAny { _, _, meta in heard.withLock { $0.append(meta) } }
-        try await room.ready()
-        let mine = ann.join("chat:1")
-        try await mine.publish("said", ["text": "hello", "from": "mallory"])
-        try await eventually { heard.withLock { $0.count } == 1 }
-        let forged =
-            #"{"channel":"chat:1","data":{"event":"x","data":1,"at":1700000000123},"tags":{"from":"mallory","user":"mallory"}}"#
-        _ = try await hub.api.call("publish", forged)
-        _ = try await hub.api.call(
-            "publish",
-            #"{"channel":"chat:1","data":1,"tags":{"event":"y","at":"1700000000456"}}"#
-        )
-        try await eventually { heard.withLock { $0.count } == 3 }
-        let metas = heard.withLock { $0 }
-        #expect(metas.map(\.from) == ["ann", nil, nil])
-        #expect(metas[1].at == 1_700_000_000_123 && metas[2].at == 1_700_000_000_456)
-        #expect(metas.allSatisfy { !$0.replayed })
-        #expect(Set(metas.map(\.id)).count == 3 && metas[2].id.hasSuffix(":3"))
-        for client in [ann, bob] { await client.close() }
-    }
-
-    @Test("sequences give values and decoded ones, skip what does not decode, and end with the room")
-    func sequences() async throws {
-        struct Update: Decodable, Sendable, Equatable { let status: String }
-        let rt = try client()
-        let room = rt.join("order:1")
-        let values = room.events("updated")
-        let decoded = room.events("updated", as: Update.self)
-        try await room.ready()
-        for data in [#"{"status":"new"}"#, #"{"status":1}"#, #"{"status":"sent"}"#] {
-            try await hub.publish("order:1", #"{"event":"updated","data":\#(data)}"#)
-        }
-        try await eventually { room.skipped == 1 }
-        let last = Heard()
-        room.on("end") { _, _ in last.add("end") }
-        try await hub.publish("order:1", #"{"event":"end","data":0}"#)
-        try await eventually { last.all == ["end"] }
-        room.leave()
-        var statuses: [String] = []
-        for await (update, _) in decoded { statuses.append(update.status) }
-        var count = 0
-        for await (value, meta) in values {
-            #expect(value["status"] != nil && !meta.id.isEmpty)
-            count += 1
-        }
-        #expect(statuses == ["new", "sent"] && count == 3)
-        await rt.close()
-    }
-
-    @Test("bytes that are not JSON are a binary value, and every event has its exact bytes")
-    func binary() async throws {
-        let rt = try client()
-        let room = rt.join("order:1")
-        let heard = Lock<[JSONValue]>([])
-        room.on("message") { data, _ in heard.withLock { $0.append(data) } }
-        let events = room.events()
-        try await room.ready()
-        try await hub.api.publish("order:1", bytes: [0, 1, 2, 255])
-        try await eventually { heard.withLock { $0.count } == 1 }
-        #expect(heard.withLock { $0[0].data } == [0, 1, 2, 255])
-        let page = try await room.history()
-        #expect(page.events.map(\.bytes) == [[0, 1, 2, 255]])
-        let text = #" { "event" : "updated","data":{ "n" : 1.0 } }"#
-        try await hub.api.publish("order:1", bytes: Array(text.utf8))
-        var all: [RoomEvent] = []
-        for await event in events {
-            all.append(event)
-            if all.count == 2 { break }
-        }
-        #expect(all.map(\.event) == ["message", "updated"] && all.map(\.meta.replayed) == [false, false])
-        #expect(all.map(\.bytes) == [[0, 1, 2, 255], Array(text.utf8)] && all[1].data.description == #"{"n":1.0}"#)
-        await rt.close()
-    }
-}
-
-/// What handlers said, in order.
-final class Heard: Sendable {
-    private let state = Lock<[String]>([])
-
-    func add(_ text: String) { state.withLock { $0.append(text) } }
-
-    var all: [String] { state.withLock { $0 } }
-}
-
-extension TestHub {
-    func publish(_ room: String, _ data: String) async throws {
-        _ = try await api.call("publish", #"{"channel":"\#(room)","data":\#(data)}"#)
-    }
-
-    /// Ends the user's connections with that code.
-    func disconnect(user: String, code: Int = 3_001) async throws {
-        let body = #"{"user":"\#(user)","disconnect":{"code":\#(code),"reason":"test"}}"#
-        _ = try await api.call("disconnect", body)
+        let error = #expect(throws: RoomError.self) { try Realtime(url: url) }
+        #expect(error?.code == .badRequest)
     }
 }
