@@ -19,6 +19,7 @@
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern int pipe2(int *_Nonnull ends, int flags);
@@ -49,6 +50,12 @@ static inline int shim_thread_start(
 static inline int shim_thread_join(uintptr_t thread) { return pthread_join((pthread_t)thread, (void **)0); }
 static inline int shim_thread_detach(uintptr_t thread) { return pthread_detach((pthread_t)thread); }
 static inline uintptr_t shim_thread_self(void) { return (uintptr_t)pthread_self(); }
+/* So does struct timespec. */
+static inline uint64_t shim_nanoseconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
 /* Variadic. */
 static inline int shim_set_dumpable(int value) { return prctl(PR_SET_DUMPABLE, value, 0, 0, 0); }
 /* epoll_data is a union; only its 64-bit member is used here. */

@@ -1,3 +1,4 @@
+internal import CRoomsLinux
 internal import Glibc
 
 /// A point on the monotonic clock, in nanoseconds.
@@ -62,16 +63,8 @@ extension Duration {
 /// The clocks of this machine.
 package enum SystemClock {
     /// Monotonic time, not counting suspend.
-    package static var now: Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
-    }
+    package static var now: Instant { Instant(nanoseconds: shim_nanoseconds(CLOCK_MONOTONIC)) }
 
     /// Milliseconds since 1970.
-    package static var wallMilliseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1_000 &+ Int64(time.tv_nsec) / 1_000_000
-    }
+    package static var wallMilliseconds: Int64 { Int64(clamping: shim_nanoseconds(CLOCK_REALTIME) / 1_000_000) }
 }
