@@ -32,7 +32,7 @@ import Rooms
         }
         let tail = Tail(rt, wish, positions)
         Ending.watch()
-        for room in wish.rooms { await tail.follow(room) }
+        await tail.followAll()
         let failure = await Ending.reached
         await rt.close()
         if let failure { throw failure }

@@ -24,7 +24,12 @@ actor Tail {
         isColoured = Descriptor.standardOutput.showsColour
     }
 
-    func follow(_ name: String) {
+    /// In one turn: no line of one room holds up the others' joining.
+    func followAll() {
+        for room in wish.rooms { follow(room) }
+    }
+
+    private func follow(_ name: String) {
         // A room that is named twice is followed once.
         guard rt.room(name) == nil else { return }
         open.insert(name)

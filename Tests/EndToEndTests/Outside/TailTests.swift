@@ -263,6 +263,15 @@ extension EndToEnd {
             #expect(TailProcess.lines(child.output).map(\.own) == ["joined"])
         }
 
+        @Test func `a signal ends it with 0 while nobody takes its output`() async throws {
+            let pipe = try FullPipe()
+            let child = try pipe.start(Programs.tail, [url, room, "chat:1", "chat:2"])
+            try await eventually("its subscriptions") {
+                try await hub.api("channels", "{}").components(separatedBy: "num_clients").count == 4
+            }
+            #expect(try await child.stop() == .status(0))
+        }
+
         @Test func `output and positions that cannot be written end it with 74`() async throws {
             let full = try ChildProcess(
                 "/bin/sh",
