@@ -12,7 +12,8 @@ final class SlowLink: Sendable {
 
     init(to port: UInt16, bytesPerSecond: Int) throws {
         server = try RawServer { client in
-            guard let upstream = Self.connect(port) else { return }
+            // A small window, so that what the link does not carry waits at the server.
+            guard let upstream = RawConnection.connect(port: port, window: 8_192) else { return }
             client.shrinkBuffers()
             Thread.detachNewThread {
                 while true {
@@ -36,26 +37,5 @@ final class SlowLink: Sendable {
             due = max(due, Date()) + Double(bytes.count) / Double(bytesPerSecond)
             clock.withLock { while Date() < due { _ = clock.wait(until: due) } }
         }
-    }
-
-    private static func connect(_ port: UInt16) -> RawConnection? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // A small window, so that what the link does not carry waits at the server.
-        var size: Int32 = 8_192
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else {
-            Glibc.close(descriptor)
-            return nil
-        }
-        return RawConnection(descriptor)
     }
 }
