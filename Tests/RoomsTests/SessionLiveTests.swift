@@ -314,12 +314,18 @@ import Testing
         #expect(bench.seen == expected)
     }
 
-    @Test("a recovery that never comes through where history is refused becomes a gap after three tries")
-    func hopelessRecovery() {
+    @Test(
+        "a recovery that never comes through where history is refused becomes a gap after ten tries",
+        arguments: [
+            (RoomStart.resume(RoomPosition(epoch: "A", offset: 5)), "A/5", "gap too_large A/6-60 then A/60"),
+            (.earliest, "A/0", "gap too_large A/1-60 then A/60"),
+        ]
+    )
+    func hopelessRecovery(start: RoomStart, joined: String, gap: String) {
         var model = StreamModel(published: 60)
         model.isHistoryAllowed = false
-        var bench = SessionBench.resuming(at: 5, model)
-        for _ in 0..<10 {
+        var bench = SessionBench(start, model)
+        for _ in 0..<20 {
             bench.session.connected()
             while let request = bench.send() {
                 if case .subscribe(let subscribe) = request, subscribe.recover {
@@ -329,7 +335,12 @@ import Testing
                 }
             }
         }
-        #expect(bench.seen.last == "gap too_large A/6-60 then A/60")
+        #expect(bench.seen.filter { $0 != "joined \(joined)" } == [gap])
+        let recoveries = bench.requests.count { request in
+            if case .subscribe(let subscribe) = request { return subscribe.recover }
+            return false
+        }
+        #expect(recoveries == 10)
         #expect(bench.session.state == .live)
     }
 

@@ -59,6 +59,10 @@ extension SessionStateMachine {
             startAtOldest(result.publications, limit: .max, otherwise: result.offset, &turn)
             for publication in result.publications { takeReplayed(publication, &turn) }
             becomeLive(&turn)
+        } else if isGivingUp {
+            anchor(&turn)
+            declare(.tooLarge, to: result.offset, &turn)
+            becomeLive(&turn)
         } else {
             startFilling(upTo: result.offset, &turn)
         }

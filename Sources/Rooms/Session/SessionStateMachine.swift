@@ -147,8 +147,14 @@ struct SessionStateMachine {
         return startsEarliest ? StreamPosition(offset: 0, epoch: .empty) : nil
     }
 
+    /// How often a recovery may be lost where there are no pages to fetch instead.
+    ///
+    /// A real server cuts an answer that is larger than its queue about every second time when it is busy, and then the next
+    /// one may well come through: giving up costs everything that was missed.
+    private static let mostLostRecoveries = 10
+
     /// History is refused, and the recovery never comes through: what was missed is given up.
-    var isGivingUp: Bool { isHistoryRefused && lostRecoveries >= 3 }
+    var isGivingUp: Bool { isHistoryRefused && lostRecoveries >= Self.mostLostRecoveries }
 
     /// It lost what little it can ask for again and again: only a connection of its own tells whether that is to blame.
     var needsProbe: Bool {

@@ -138,7 +138,10 @@ import Testing
         }
     }
 
-    @Test("down while rooms are joined: they stay so, and nothing is lost but what it lost", arguments: Failure.allCases)
+    @Test(
+        "down while rooms are joined: they stay so, and nothing is lost but what it lost",
+        arguments: Failure.allCases
+    )
     func downWhileJoined(_ failure: Failure) async throws {
         guard let scene = try await scene(["order:1", "order:2"], keepsData: failure != .replaced) else { return }
         let redis = try scene.redis
@@ -155,8 +158,10 @@ import Testing
         #expect(scene.statuses == ["connecting", "connected"])
     }
 
-    @Test("C65: down while rooms are to be joined: no room fails, and all are joined when it is back",
-        arguments: Failure.allCases)
+    @Test(
+        "C65: down while rooms are to be joined: no room fails, and all are joined when it is back",
+        arguments: Failure.allCases
+    )
     func downWhileJoining(_ failure: Failure) async throws {
         let names = (0..<20).map { "order:\($0)" }
         guard let scene = try await scene(names, keepsData: failure != .replaced) else { return }

@@ -16,7 +16,10 @@ import Testing
         return (near, far)
     }
 
-    @Test("a client that moves to another server hears what it missed first, and has no gap", arguments: Absence.allCases)
+    @Test(
+        "a client that moves to another server hears what it missed first, and has no gap",
+        arguments: Absence.allCases
+    )
     func moved(_ absence: Absence) async throws {
         guard let (near, far) = try await servers() else { return }
         let scene = try RecoveryScene(near, rooms: (0..<10).map { "order:\($0)" })

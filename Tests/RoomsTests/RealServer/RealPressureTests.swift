@@ -30,7 +30,6 @@ import Testing
         }
         isDone.withLock { $0 = true }
         let last = try await publishing
-        print("PRESSURE", engine, last, scene.statuses.filter { $0.hasPrefix("waiting") }, story(scene.items, room: 0).count)
         for room in 0..<3 { try await scene.expectEvents(["event A/1-\(last)"], in: room) }
     }
 }

@@ -70,7 +70,8 @@ import Testing
         "C35: rooms of every kind say what they are",
         arguments: [
             ("order:1", "joined E/0"), ("nohistory:1", "joined E/0"), ("position:1", "joined E/0 not durable"),
-            ("live:1", "joined live-only"), ("cache:1", "joined E/0"), ("autocache:1", "joined E/0"), ("nowhere:1", "failed 102"),
+            ("live:1", "joined live-only"), ("cache:1", "joined E/0"), ("autocache:1", "joined E/0"),
+            ("nowhere:1", "failed 102"),
             ("$order:1", "failed 103"),
         ]
     )

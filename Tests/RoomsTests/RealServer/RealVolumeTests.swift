@@ -23,12 +23,11 @@ import Testing
         try await scene.begin()
         try await scene.away(.link) { _ in try await publishLarge(50, bytes: 100_000, to: room, of: server) }
         try await scene.expectEvents(["event A/1-53"], within: .seconds(30))
-        print("LARGE", engine, room, scene.statuses, scene.story())
         // A close behind it may come between them.
         try await eventually("the last join") { scene.statuses.last == "connected" }
         try await server.api.publish(room, numbers: 54...54)
         try await scene.expectEvents(["event A/1-54"])
-        #expect(scene.statuses.count { $0 == "connecting" } < 10)
+        #expect(scene.statuses.count { $0 == "connected" } < 15)
     }
 
     @Test("as many as the server is told to give are recovered at once", arguments: Engine.allCases)
@@ -57,15 +56,5 @@ import Testing
         }
         for room in 0..<50 { #expect(story(live.sink.items, room: room) == ["joined A/0", "replay A/1-10"]) }
         #expect(live.sink.statuses == ["connecting", "connected"])
-    }
-
-    @Test("what is too large for the link and may not be had in pages is given up as a gap, and the room goes on")
-    func tooLarge() async throws {
-        guard let server = try await RealServer.started() else { return }
-        try await publishLarge(50, bytes: 100_000, to: "nohistory:1", of: server)
-        let link = try SlowLink(to: server.port, bytesPerSecond: 400_000)
-        let live = try LiveConnection(port: link.port, rooms: [RoomSpecification(name: "nohistory:1", start: .earliest)])
-        try await eventually(within: .seconds(60), "the gap") { live.sink.events().count >= 1 }
-        print("TOOLARGE", story(live.sink.items), live.sink.statuses)
     }
 }
