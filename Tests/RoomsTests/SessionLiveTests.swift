@@ -184,7 +184,7 @@ import Testing
         bench.session.connected()
         _ = bench.send()
         bench.unsubscribed(2500)
-        #expect(bench.session.state == .joining(asked: nil))
+        #expect(bench.session.state == .joining)
         bench.answer(.subscribe(bench.stream.subscribe(SubscribeRequest())))
         #expect(bench.seen == ["joined A/0"])
     }

@@ -286,20 +286,58 @@ private let cases: [RecoveryCase] = [
         #expect(bench.requests.count < 15)
     }
 
-    @Test("4.5: a cache room gives a gap and its latest event")
-    func cacheMode() {
-        var bench = SessionBench.resuming(at: 1, stream(4))
+    @Test(
+        "4.5: a room that keeps its latest only gives that, with the offset that was asked for",
+        arguments: [
+            ("A", 1, 4, ["joined A/1", "gap trimmed A/2-3 then A/3", "replay A/4"]),
+            ("A", 3, 4, ["joined A/3", "replay A/4"]),
+            // It is older than what was heard: the stream is not what it was.
+            ("A", 9, 4, ["joined A/9", "gap went_back A/4-9 then A#1/3", "replay A#1/4"]),
+            (
+                "B", 9, 4,
+                ["joined A/9", "gap epoch_changed A/10- then B/0", "gap trimmed B/1-3 then B/3", "replay B/4"]
+            ),
+            ("B", 9, 1, ["joined A/9", "gap epoch_changed A/10- then B/0", "replay B/1"]),
+        ] as [(String, UInt64, UInt64, [String])]
+    )
+    func cacheMode(epoch: String, known: UInt64, latest: UInt64, expected: [String]) {
+        var bench = SessionBench.resuming(at: known, stream(4))
         bench.session.connected()
         _ = bench.send()
-        var result = SubscribeResult()
-        result.recoverable = true
-        result.positioned = true
-        result.recovered = true
-        result.epoch = "A"
-        result.offset = 1
-        result.publications = [publication(4)]
-        bench.answer(.subscribe(result))
-        #expect(bench.seen == ["joined A/1", "gap trimmed A/2-3 then A/3", "replay A/4"])
+        bench.answer(.subscribe(.latest(latest, epoch: epoch, offset: known)))
+        bench.push(publication(latest + 1))
+        let stream = epoch == "B" ? "B" : known > latest ? "A#1" : "A"
+        #expect(bench.seen == expected + ["event \(stream)/\(latest + 1)"])
+    }
+
+    @Test(
+        "4.5: where the latest is given unasked it is no gap to whoever is new, and nothing twice to who knows it",
+        arguments: [
+            (.now, ["joined A/3", "replay A/4"]),
+            (.earliest, ["joined A/3", "replay A/4"]),
+            (.resume(RoomPosition(epoch: "A", offset: 4)), ["joined A/4"]),
+        ] as [(RoomStart, [String])]
+    )
+    func unaskedLatest(start: RoomStart, expected: [String]) {
+        var bench = SessionBench(start, stream(4))
+        // As after a recovery that did not come through: it is not asked for again.
+        bench.session.avoidRecovery()
+        bench.session.connected()
+        _ = bench.send()
+        bench.answer(.subscribe(.latest(4, epoch: "A", offset: 0)))
+        bench.push(publication(5))
+        #expect(bench.seen == expected + ["event A/5"])
+    }
+
+    @Test("4.5: a voided stream whose latest is given unasked goes on behind that")
+    func invalidatedLatest() {
+        var bench = SessionBench.resuming(at: 2, stream(4))
+        bench.session.invalidate()
+        bench.session.connected()
+        _ = bench.send()
+        bench.answer(.subscribe(.latest(4, epoch: "A", offset: 0)))
+        bench.push(publication(5))
+        #expect(bench.seen == ["joined A/2", "gap invalidated A/3-4 then A/4", "event A/5"])
     }
 
     @Test("C27: a voided stream starts at its top again, behind a gap", arguments: ["A", "B"])
@@ -387,5 +425,19 @@ private let cases: [RecoveryCase] = [
         var bench = SessionBench.resuming(at: 5, epoch: "", stream(6))
         bench.run()
         #expect(bench.seen == ["joined A/5", "replay A/6"])
+    }
+}
+
+extension SubscribeResult {
+    /// Of a room that keeps its latest only.
+    fileprivate static func latest(_ latest: UInt64, epoch: String, offset: UInt64) -> SubscribeResult {
+        var result = SubscribeResult()
+        result.recoverable = true
+        result.positioned = true
+        result.recovered = true
+        result.epoch = ByteString(epoch)
+        result.offset = offset
+        result.publications = [publication(latest)]
+        return result
     }
 }

@@ -4,7 +4,7 @@ internal import RoomsWire
 /// What the answer to a subscribe means, and the ways in which a room is left and joined again.
 extension SessionStateMachine {
     mutating func subscribed(_ result: SubscribeResult, _ turn: inout Turn) {
-        guard case .joining(let asked) = state else { return }
+        guard state == .joining else { return }
         guard isWanted else { return state = .parting }
         expiredTokens = 0
         conviction = nil
@@ -18,7 +18,7 @@ extension SessionStateMachine {
         reportDurability(&turn)
         guard isPositioned else { return joinLiveOnly(result, &turn) }
         if isAnchored, let old = position {
-            rejoin(result, from: old, wasAsked: asked != nil, &turn)
+            rejoin(result, from: old, &turn)
         } else {
             joinFirst(result, &turn)
         }
@@ -49,7 +49,9 @@ extension SessionStateMachine {
     private mutating func joinFirst(_ result: SubscribeResult, _ turn: inout Turn) {
         isInvalidated = false
         guard startsEarliest else {
-            position = RoomPosition(epoch: result.epoch, offset: result.offset)
+            // Where the server gives a room's latest unasked, its offset is 0.
+            let start = result.oldest.map { $0 - 1 } ?? result.offset
+            position = RoomPosition(epoch: result.epoch, offset: start)
             anchor(&turn)
             for publication in result.publications { takeReplayed(publication, &turn) }
             return becomeLive(&turn)
@@ -99,7 +101,6 @@ extension SessionStateMachine {
     private mutating func rejoin(
         _ result: SubscribeResult,
         from old: RoomPosition,
-        wasAsked: Bool,
         _ turn: inout Turn
     ) {
         var known = old
@@ -112,8 +113,9 @@ extension SessionStateMachine {
         } else if !isSameEpoch {
             holes.reset()
             changeEpoch(to: result.epoch, &turn)
-            startFilling(upTo: result.offset, &turn)
-        } else if wasAsked, result.recovered {
+            // A room that keeps its latest only is recovered from any position: the offset is then the one asked for.
+            if result.recovered { takeRecovered(result, &turn) } else { startFilling(upTo: result.offset, &turn) }
+        } else if result.recovered {
             takeRecovered(result, &turn)
         } else if result.offset < known.offset {
             goBack(to: result.offset, from: known, &turn)
@@ -128,6 +130,12 @@ extension SessionStateMachine {
     }
 
     private mutating func takeRecovered(_ result: SubscribeResult, _ turn: inout Turn) {
+        // Of a room that keeps its latest only the server gives that, though it is older than what was asked for.
+        if let known = position, let oldest = result.oldest, let newest = result.publications.last?.offset,
+            newest < known.offset
+        {
+            goBack(to: oldest - 1, from: known, &turn)
+        }
         var expected = position?.next ?? 0
         var isContiguous = true
         for publication in result.publications {
@@ -153,12 +161,13 @@ extension SessionStateMachine {
         _ turn: inout Turn
     ) {
         isInvalidated = false
-        var now = RoomPosition(epoch: result.epoch, offset: result.offset)
+        let top = result.publications.last?.offset ?? result.offset
+        var now = RoomPosition(epoch: result.epoch, offset: top)
         var to: UInt64?
         if isSameEpoch {
             now.epoch = old.epoch
-            now.incarnation = result.offset < old.offset ? old.incarnation &+ 1 : old.incarnation
-            to = result.offset > old.offset ? result.offset : nil
+            now.incarnation = top < old.offset ? old.incarnation &+ 1 : old.incarnation
+            to = top > old.offset ? top : nil
         }
         declare(.invalidated, from: old.next, to: to, then: now, &turn)
         becomeLive(&turn)
@@ -355,6 +364,11 @@ extension SessionStateMachine {
         token = nil
         isInvalidated = isAnchored && position != nil
     }
+}
+
+extension SubscribeResult {
+    /// The offset of the first of its publications that has one.
+    fileprivate var oldest: UInt64? { publications.first { $0.offset > 0 }?.offset }
 }
 
 private func hint(forSubscribeError code: UInt32) -> String {

@@ -19,7 +19,7 @@ extension SessionStateMachine {
         heldUntil = nil
         awaitsToken = false
         self.wasListed = wasListed
-        state = .joining(asked: wasListed ? recoverySince : nil)
+        state = .joining
         subscribed(result, &turn)
         isServerSide = true
         // The connection's token is what keeps it.

@@ -15,10 +15,10 @@ struct SessionStateMachine {
         ///
         /// To `joining`, `failed`, `away`; to `filling`, `live` when the server puts us into the room.
         case wanting
-        /// Subscribe is in flight; recovering when `asked` is set.
+        /// Subscribe is in flight.
         ///
         /// To `live`, `filling`, `wanting`, `parting`, `failed`, `away`.
-        case joining(asked: StreamPosition?)
+        case joining
         /// Joined, older events are fetched page by page, live ones wait.
         ///
         /// To `live`, `parting`, `wanting`, `failed`, `away`.
@@ -264,7 +264,7 @@ struct SessionStateMachine {
         switch wish {
         case .subscribe:
             self.token = token
-            state = .joining(asked: recoverySince)
+            state = .joining
             return .subscribe(subscribeRequest(token))
         case .page:
             var request = HistoryRequest()

@@ -239,5 +239,45 @@ struct Outage: Sendable, CustomTestStringConvertible {
             away: { _ in },
             expected: ["joined A/3", "event A/4-5"]
         ),
+        Outage(
+            title: "the room keeps its latest only, and the stream is another one",
+            room: "cache",
+            away: { scene in
+                try await scene.server.forget()
+                try await scene.publish(4)
+            },
+            expected: [
+                "joined A/3", "gap epoch_changed A/4- then B/0", "gap trimmed B/1-3 then B/3", "replay B/4",
+                "event B/5-6",
+            ]
+        ),
+        Outage(
+            title: "the room keeps its latest only, and the position is ahead of the stream",
+            room: "cache",
+            absences: [.process],
+            saved: { RoomPosition(epoch: $0.epoch, offset: $0.offset + 5) },
+            away: { try await $0.publish(1) },
+            expected: ["joined A/8", "gap went_back A/4-8 then A#1/3", "replay A#1/4", "event A#1/5-6"]
+        ),
     ]
+
+    @Test(
+        "a room that gives its latest to everybody gives it to a newcomer, who has no gap",
+        arguments: Engine.allCases
+    )
+    func latestUnasked(_ engine: Engine) async throws {
+        guard let server = SharedServers.current[engine] else { return }
+        let scene = try RecoveryScene(server, rooms: ["autocache:1"])
+        try await scene.publish(3)
+        try scene.join()
+        try await scene.expect(["joined A/2", "replay A/3"])
+        try await scene.publish(2)
+        try await scene.expect(["joined A/2", "replay A/3", "event A/4-5"])
+        try await scene.away(.link) { try await $0.publish(3) }
+        let back = [
+            "joined A/2", "replay A/3", "event A/4-5", "joined A/5", "gap trimmed A/6-7 then A/7", "replay A/8",
+        ]
+        try await scene.expect(back)
+        scene.expectOrder()
+    }
 }
