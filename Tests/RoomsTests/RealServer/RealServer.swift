@@ -121,6 +121,7 @@ final class RealServer: Sendable {
                 { "name": "deep", "history_size": 100000, "history_ttl": "300s", "force_recovery": true, \(open), \(history) },
                 { "name": "position", "history_size": 10, "history_ttl": "300s", "force_positioning": true, \(open) },
                 { "name": "live", \(open) },
+                { "name": "closed", \(kept) },
                 { "name": "cache", \(kept), "force_recovery_mode": "cache", \(open) },
                 { "name": "autocache", \(kept), "force_recovery_mode": "cache", "auto_cache_recover": true, \(open) }
               ] }\(engine ?? "")
