@@ -13,7 +13,7 @@ final class SlowLink: Sendable {
     init(to port: UInt16, bytesPerSecond: Int) throws {
         server = try RawServer { client in
             // A small window, so that what the link does not carry waits at the server.
-            guard let upstream = RawConnection.connect(port: port, window: 8_192) else { return }
+            guard let upstream = RawConnection(to: port, window: 8_192) else { return }
             client.shrinkBuffers()
             Thread.detachNewThread {
                 while true {

@@ -3,8 +3,13 @@ internal import Foundation
 
 extension RawConnection {
     /// A connection to that port of 127.0.0.1; nil when nobody listens there.
-    package convenience init?(to port: UInt16) {
+    ///
+    /// `window`: how many bytes may wait here unread.
+    package convenience init?(to port: UInt16, window: Int32? = nil) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if var window {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &window, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

@@ -61,7 +61,7 @@ package final class RedisProcess: Sendable {
     }
 
     private static func exchange(_ request: String, _ port: UInt16) -> String {
-        guard let connection = RawConnection.connect(port: port) else { return "" }
+        guard let connection = RawConnection(to: port) else { return "" }
         defer { connection.close() }
         guard connection.write(request) else { return "" }
         var line: [UInt8] = []

@@ -40,6 +40,7 @@ extension SessionStateMachine {
         switch error.code {
         case 112: contradicted(&turn)
         case 101, 102, 103, 104, 108: historyRefused(error, &turn)
+        // 100: a real server whose broker is down, which keeps the room joined.
         case 100, 111: pausePages(&turn)
         default:
             if error.isTemporary || troubles < 3 { pausePages(&turn) } else { historyRefused(error, &turn) }

@@ -147,6 +147,8 @@ extension SessionStateMachine {
         becomeLive(&turn)
     }
 
+    /// Of a room that is joined a real server tells this by 2500, at its next position check; what it publishes before, at or
+    /// below the offset that it knows of us, it keeps to itself, and the gap stands for that too.
     private mutating func goBack(to offset: UInt64, from old: RoomPosition, _ turn: inout Turn) {
         holes.reset()
         let now = RoomPosition(epoch: old.epoch, offset: offset, incarnation: old.incarnation &+ 1)

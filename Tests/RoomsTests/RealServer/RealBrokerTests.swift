@@ -73,7 +73,7 @@ import Testing
     private func lossy(positionCheck: String) async throws -> RecoveryScene? {
         guard let redis = try RedisProcess() else { return nil }
         try await redis.start()
-        let link = try Relay(to: redis.port)
+        let link = try MovableLink(to: redis.port)
         let near = try RealServer(redis: redis, redisPort: link.port, positionCheck: positionCheck)
         guard let near, let far = try RealServer(redis: redis) else { return nil }
         try await near.start()

@@ -42,7 +42,7 @@ import Testing
     )
     func dropped(_ engine: Engine) async throws {
         guard let server = try await RealServer.started(engine) else { return }
-        let link = try Relay(to: server.port)
+        let link = try MovableLink(to: server.port)
         let (rt, room, heard) = try join("few:1", link.port)
         try await room.ready()
         try await server.api.publish("few:1", numbers: 1...3)
@@ -76,7 +76,7 @@ import Testing
     @Test("Redis is down while a room is to be joined: it is never failed, and joined when Redis is back")
     func brokerDown() async throws {
         guard let server = try await RealServer.started(.redis), let redis = server.redis else { return }
-        let link = try Relay(to: server.port)
+        let link = try MovableLink(to: server.port)
         let (rt, room, heard) = try join("order:1", link.port)
         try await room.ready()
         try await server.api.publish("order:1", numbers: 1...3)

@@ -19,7 +19,7 @@ enum Absence: String, CaseIterable, CustomTestStringConvertible, Sendable {
 final class RecoveryScene {
     let server: RealServer
     let names: [String]
-    let link: Relay
+    let link: MovableLink
     private var lives: [LiveConnection] = []
     private var published: [Int]
     private var kept: [AnyObject] = []
@@ -29,7 +29,7 @@ final class RecoveryScene {
         self.server = server
         self.names = names
         published = names.map { _ in 0 }
-        link = try Relay(to: server.port)
+        link = try MovableLink(to: server.port)
     }
 
     /// Something that must last as long as the scene.
