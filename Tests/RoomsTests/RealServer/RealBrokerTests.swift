@@ -155,7 +155,8 @@ import Testing
             failure == .replaced ? ["event A/1-3", "gap epoch_changed A/4- then B/0", "event B/1-4"] : ["event A/1-7"]
         for room in 0..<2 { try await scene.expectEvents(expected, in: room) }
         scene.expectOrder()
-        #expect(scene.statuses == ["connecting", "connected"])
+        // A server that missed the events itself ends the subscription, and may not be able to renew it at once.
+        #expect(Set(scene.statuses).isSubset(of: ["connecting", "connected", "waiting 3004"]))
     }
 
     @Test(
