@@ -237,6 +237,28 @@ import Testing
         #expect(endpoint.deadLetters.map(\.room) == [1] && endpoint.settledCount == endpoint.committedCount)
     }
 
+    @Test("a quiet room's event waits for no more than two rounds, however much a busy room has")
+    func fairness() {
+        let concurrency = 8
+        let endpoint = EndpointSimulation(concurrency: concurrency) { _ in .delivered }
+        for _ in 0..<20_000 { endpoint.commit(0) }
+        endpoint.run(until: .milliseconds(20))
+        for room in 1...999 {
+            let before = endpoint.requests.count
+            endpoint.commit(Int64(room))
+            endpoint.run(until: .milliseconds(20 + 2 * room))
+            let place = endpoint.requests[before...].firstIndex { $0.room == room }
+            #expect(place.map { $0 - before < 2 * concurrency } == true, "room \(room)")
+        }
+        // All at once: each comes once before the busy room comes twice.
+        for room in 0...999 { endpoint.commit(Int64(room)) }
+        let before = endpoint.requests.count
+        endpoint.run()
+        let round = endpoint.requests[before...].prefix(1_000)
+        #expect(Set(round.map(\.room)).count == 1_000)
+        #expect(endpoint.settledCount == endpoint.committedCount && endpoint.complaint == nil)
+    }
+
     @Test(
         "whatever fails and whenever: order holds, and only what is bad is given up",
         arguments: 1...300 as ClosedRange<UInt64>
