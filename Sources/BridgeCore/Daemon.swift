@@ -90,10 +90,12 @@ final class Daemon {
             endpoints: try zip(configuration.endpoints, snapshot.endpoints).map {
                 try $0.settings(id: $1, secrets: secrets)
             },
+            holds: snapshot.holds,
             lanes: snapshot.lanes,
             ports: DeliveryPorts(
                 settle: { store.settle($0) },
                 refill: { store.refill($0, $1) },
+                hold: { store.hold($0, $1) },
                 hasPlaceForDeadLetter: { store.hasPlaceForDeadLetter(of: $0) }
             ),
             logger: logger

@@ -11,11 +11,14 @@ package final class Dispatcher: Sendable {
     private let inbox: Inbox<DispatcherCore.Message>
     private let core: LoopBound<DispatcherCore>
 
+    /// `holds` are parallel to `endpoints`.
+    ///
     /// The loop may run already or be started later.
     package init(
         transport: TransportLoop,
         storeID: ByteString,
         endpoints: [EndpointSettings],
+        holds: [EndpointHold?] = [],
         lanes: [LaneState],
         ports: DeliveryPorts,
         logger: Logger
@@ -33,6 +36,9 @@ package final class Dispatcher: Sendable {
             logger: logger
         )
         for lane in lanes { core.restore(lane) }
+        for (endpoint, hold) in zip(endpoints, holds) {
+            if let hold { core.restore(hold, of: endpoint.id) }
+        }
         self.core = LoopBound(core, on: loop)
     }
 

@@ -52,6 +52,7 @@ final class DispatcherCore {
                     buffer: buffer,
                     logger: logger,
                     settled: { [unowned self] in settlements.append($0) },
+                    held: { ports.hold(settings.id, $0) },
                     hasPlaceForDeadLetter: { ports.hasPlaceForDeadLetter(settings.id) },
                     refill: { request in ports.refill(request) { inbox.put(.refilled($0)) } }
                 )
@@ -65,6 +66,13 @@ final class DispatcherCore {
     func restore(_ state: LaneState) {
         guard let place = index[state.lane.endpoint] else { return }
         endpoints[place].update { $0.restore(state) }
+    }
+
+    /// Before `start`: what the endpoint waited for when the last process ended.
+    func restore(_ hold: EndpointHold, of endpoint: EndpointID) {
+        guard let place = index[endpoint] else { return }
+        let now = transport.loop.now
+        endpoints[place].update { $0.restore(hold, now, wall: SystemClock.wallMilliseconds) }
     }
 
     func start() {

@@ -14,6 +14,7 @@ final class Endpoint: HTTPConnectionOwner {
     private let report: EndpointReport
     private let buffer: UnsafeMutableRawBufferPointer
     private let settled: (Settlement) -> Void
+    private let held: (EndpointHold?) -> Void
     private let hasPlaceForDeadLetter: () -> Bool
     private let refill: (RefillRequest) -> Void
     private(set) var machine: EndpointStateMachine
@@ -32,6 +33,7 @@ final class Endpoint: HTTPConnectionOwner {
         buffer: UnsafeMutableRawBufferPointer,
         logger: Logger,
         settled: @escaping (Settlement) -> Void,
+        held: @escaping (EndpointHold?) -> Void,
         hasPlaceForDeadLetter: @escaping () -> Bool,
         refill: @escaping (RefillRequest) -> Void
     ) {
@@ -39,6 +41,7 @@ final class Endpoint: HTTPConnectionOwner {
         self.transport = transport
         self.buffer = buffer
         self.settled = settled
+        self.held = held
         self.hasPlaceForDeadLetter = hasPlaceForDeadLetter
         self.refill = refill
         writer = RequestWriter(beginning: Self.beginning(settings), storeID: storeID, keys: settings.signing)
@@ -97,7 +100,9 @@ final class Endpoint: HTTPConnectionOwner {
             if refusal.wantsNewConnection { connection.close() }
             if refusal.scope == .event { machine.isFullOfDeadLetters = !hasPlaceForDeadLetter() }
         }
+        let wasHeld = machine.hold
         let outcome = machine.finish(attempt, verdict, transport.loop.now, wall: SystemClock.wallMilliseconds)
+        if machine.hold?.until != wasHeld?.until { held(machine.hold?.kept(transport.loop.now)) }
         for settlement in outcome.deadLetters { settled(settlement) }
         if let settlement = outcome.settlement { settled(settlement) }
         if outcome.endpoint != nil || outcome.lane != nil || !outcome.deadLetters.isEmpty {

@@ -195,7 +195,13 @@ extension EndpointStateMachine {
         if hold == nil || (refusal.isFinal && hold?.until != .distantFuture) {
             outcome.endpoint = .held(refusal, wait: wait)
         }
-        hold = Hold(failures: failures, since: hold?.since ?? now, until: until, isRejecting: isRejecting)
+        hold = Hold(
+            failures: failures,
+            since: hold?.since ?? now,
+            until: until,
+            length: wait,
+            isRejecting: isRejecting
+        )
         return outcome
     }
 

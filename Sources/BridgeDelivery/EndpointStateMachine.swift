@@ -51,9 +51,17 @@ struct EndpointStateMachine {
         var failures: Int
         var since: Instant
         var until: Instant
+        var length: Duration
         /// It was refusals of events that led to it: one more of them is no sign of life.
         var isRejecting = false
         var isProbing = false
+
+        /// For the next process; nothing of what ends with this one.
+        func kept(_ now: Instant) -> EndpointHold? {
+            guard until != .distantFuture else { return nil }
+            let end = SystemClock.wallMilliseconds + (until - now).wholeMilliseconds
+            return EndpointHold(failures: failures, end: end, length: length.wholeMilliseconds)
+        }
     }
 
     /// With more held lanes than this, further ones are not reported one by one.
@@ -110,6 +118,14 @@ struct EndpointStateMachine {
         index[state.lane.room] = lanes.count
         lanes.append(LaneQueue(state))
         want(lanes.count - 1)
+    }
+
+    /// What the process before this one waited for goes on, and its failures count.
+    ///
+    /// `wall`: milliseconds since 1970.
+    mutating func restore(_ state: EndpointHold, _ now: Instant, wall: Int64) {
+        let until = now + .milliseconds(state.rest(at: wall))
+        hold = Hold(failures: max(1, state.failures), since: now, until: until, length: .milliseconds(state.length))
     }
 
     /// A record was committed.

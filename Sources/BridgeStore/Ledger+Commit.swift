@@ -8,7 +8,8 @@ extension Ledger {
     /// When it throws, nothing happened, neither on disk nor in memory.
     func commit(
         _ records: ArraySlice<AppendRecord>,
-        _ settlements: [Settlement]
+        _ settlements: [Settlement],
+        _ holds: [EndpointID: EndpointHold?] = [:]
     ) throws(SQLiteError) -> [PendingDelivery] {
         var deliveries: [PendingDelivery] = []
         let before = (counts, deadLetters)
@@ -16,6 +17,7 @@ extension Ledger {
             for settlement in settlements { try settle(settlement) }
             try deleteReleased()
             for record in records { try append(record, &deliveries) }
+            for (endpoint, hold) in holds { try write(hold, of: endpoint) }
         } undo: {
             (counts, deadLetters) = before
         }

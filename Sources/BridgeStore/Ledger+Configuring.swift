@@ -24,11 +24,13 @@ extension Ledger {
         catalog = try Catalog(reading: database, logger: logger)
         counts.waitingRows = catalog.tally.waitingRows
         counts.waitingBytes = catalog.tally.waitingBytes
+        let holds = try holds()
         return StoreSnapshot(
             storeID: storeID,
             rooms: roomIDs,
             positions: roomIDs.map { id in catalog.slot(of: id).flatMap { catalog.rooms[$0].state.position } },
             endpoints: endpointIDs,
+            holds: endpointIDs.map { holds[$0] },
             routes: routeIDs,
             lanes: laneStates(),
             lastCommitted: lastRow
@@ -149,6 +151,7 @@ extension Ledger {
             try database.prepare("DELETE FROM endpoints WHERE id = ?1", doing: "dropping an endpoint")
                 .run { $0.set(1, id.rawValue) }
             try dropDeadLetters(of: id, name)
+            try write(nil, of: id)
             if waiting > 0 {
                 logger.warning(
                     "an endpoint is not configured any more: what waited for it is dropped",

@@ -100,6 +100,8 @@ struct Statements {
     let writeLane: Statement
     let writeTally: Statement
     let keepDeadLetter: Statement
+    let writeHold: Statement
+    let dropHold: Statement
     let facts: Statement
     let factsInRange: Statement
     let rowsFrom: Statement
@@ -142,6 +144,11 @@ struct Statements {
             """,
             doing: "keeping a dead letter"
         )
+        writeHold = try database.prepare(
+            "REPLACE INTO holds VALUES (?1, ?2, ?3, ?4)",
+            doing: "storing an endpoint's wait"
+        )
+        dropHold = try database.prepare("DELETE FROM holds WHERE endpoint = ?1", doing: "ending an endpoint's wait")
         facts = try database.prepare(
             "SELECT id, room, route, prev, length(head) + length(payload) FROM events WHERE id = ?1",
             doing: "reading a row"

@@ -82,6 +82,13 @@ enum Schema {
         );
         """
 
+    /// Of endpoints that wait; times are in milliseconds, `end_at` since 1970.
+    static let holds = """
+        CREATE TABLE holds (
+            endpoint INTEGER PRIMARY KEY, failures INTEGER NOT NULL, end_at INTEGER NOT NULL, length INTEGER NOT NULL
+        );
+        """
+
     static let tables = """
         CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE tally (
@@ -105,6 +112,7 @@ enum Schema {
             seq INTEGER NOT NULL, crc INTEGER NOT NULL, head BLOB NOT NULL, payload BLOB NOT NULL
         );
         \(deadLetters)
+        \(holds)
         INSERT INTO tally VALUES (1, 1, 0, 0, 0, -1);
         """
 }

@@ -90,6 +90,11 @@ package final class Store: Sendable {
         self.settlements.put(settlements)
     }
 
+    /// Keeps what an endpoint waits for; nil: it waits no more.
+    package func hold(_ endpoint: EndpointID, _ hold: EndpointHold?) {
+        inbox.put(.hold(endpoint, hold))
+    }
+
     /// Reads what waits for some lanes; `done` runs on the writer's thread, in one order with `committed`.
     package func refill(_ request: RefillRequest, _ done: @escaping @Sendable (RefillResult) -> Void) {
         inbox.put(.refill(request, done))

@@ -5,6 +5,8 @@ internal import RoomsRuntime
 /// What is asked of the writer.
 enum StoreCommand: Sendable {
     case append([AppendRecord])
+    /// Nil: it waits no more.
+    case hold(EndpointID, EndpointHold?)
     case refill(RefillRequest, @Sendable (RefillResult) -> Void)
     case stop
 }
@@ -95,6 +97,7 @@ final class StoreWriter {
         for command in commands {
             switch command {
             case .append(let records): batch.add(records)
+            case .hold(let endpoint, let hold): batch.add(hold, of: endpoint, now: now)
             case .refill(let request, let done): passes.append((RefillPass(request, ledger), done))
             case .stop: isStopping = true
             }
@@ -154,10 +157,8 @@ final class StoreWriter {
         return false
     }
 
-    private func commit(
-        _ group: (records: ArraySlice<AppendRecord>, settlements: [Settlement])
-    ) throws(SQLiteError) {
-        let deliveries = try ledger.commit(group.records, group.settlements)
+    private func commit(_ group: WriteBatch.Group) throws(SQLiteError) {
+        let deliveries = try ledger.commit(group.records, group.settlements, group.holds)
         let bytes = batch.committed()
         let counts = ledger.counts
         published.withLock { $0 = counts }

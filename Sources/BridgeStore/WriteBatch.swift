@@ -17,6 +17,8 @@ struct WriteBatch {
     private var records: [AppendRecord] = []
     private var start = 0
     private var settlements: [Settlement] = []
+    /// The last word on each endpoint.
+    private var holds: [EndpointID: EndpointHold?] = [:]
     private var bytes = 0
     private var settlementsSince: Instant?
     private var lastStart: Instant?
@@ -26,6 +28,14 @@ struct WriteBatch {
     private var groupRows = 0
     private var groupBytes = 0
     private var groupSettlements = 0
+    private var groupHolds: [EndpointID: EndpointHold?] = [:]
+
+    /// What is committed together.
+    struct Group {
+        var records: ArraySlice<AppendRecord>
+        var settlements: [Settlement]
+        var holds: [EndpointID: EndpointHold?] = [:]
+    }
 
     mutating func add(_ more: [AppendRecord]) {
         if start == records.count {
@@ -38,9 +48,15 @@ struct WriteBatch {
     }
 
     mutating func add(_ more: [Settlement], now: Instant) {
-        if settlements.isEmpty { settlementsSince = now }
+        if settlementsSince == nil { settlementsSince = now }
         settlements.append(contentsOf: more)
         if retryAt != nil, settlements.count > Self.maxHeldSettlements { keepLastOfEachLane() }
+    }
+
+    /// Nil: the endpoint waits no more.
+    mutating func add(_ hold: EndpointHold?, of endpoint: EndpointID, now: Instant) {
+        if settlementsSince == nil { settlementsSince = now }
+        holds[endpoint] = .some(hold)
     }
 
     /// One settlement covers those before it, so that a disk that stays full holds no more of them than there are lanes.
@@ -57,7 +73,7 @@ struct WriteBatch {
             .map { settlements[$0] }
     }
 
-    var isEmpty: Bool { start == records.count && settlements.isEmpty }
+    var isEmpty: Bool { start == records.count && settlements.isEmpty && holds.isEmpty }
     var waitingRecords: Int { records.count - start }
 
     /// When the next commit may start; nil when nothing waits.
@@ -76,7 +92,7 @@ struct WriteBatch {
     mutating func next(
         now: Instant,
         takesRecords: Bool = true
-    ) -> (records: ArraySlice<AppendRecord>, settlements: [Settlement]) {
+    ) -> Group {
         lastStart = now
         groupRows = 0
         groupBytes = 0
@@ -85,7 +101,8 @@ struct WriteBatch {
             groupRows += 1
         }
         groupSettlements = settlements.count
-        return (records[start..<start + groupRows], settlements)
+        groupHolds = holds
+        return Group(records: records[start..<start + groupRows], settlements: settlements, holds: holds)
     }
 
     /// Forgets the group that `next` gave; the bytes of its records.
@@ -100,6 +117,8 @@ struct WriteBatch {
             start = 0
         }
         settlements.removeFirst(groupSettlements)
+        for (endpoint, hold) in groupHolds where holds[endpoint] == .some(hold) { holds[endpoint] = nil }
+        groupHolds = [:]
         settlementsSince = nil
         retryAt = nil
         return groupBytes

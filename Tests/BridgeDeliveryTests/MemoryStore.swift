@@ -10,6 +10,7 @@ final class MemoryStore: Sendable {
         var settlements: [Settlement] = []
         var settleCalls = 0
         var refills = 0
+        var holds: [EndpointID: EndpointHold] = [:]
         var nextRow: Int64 = 1
         var nextSeq: [RoomID: Int64] = [:]
     }
@@ -45,6 +46,7 @@ final class MemoryStore: Sendable {
         DeliveryPorts(
             settle: { self.settle($0) },
             refill: { self.refill($0, $1) },
+            hold: { endpoint, hold in self.state.withLock { $0.holds[endpoint] = hold } },
             hasPlaceForDeadLetter: { _ in true }
         )
     }

@@ -1,0 +1,66 @@
+import BridgeModel
+import BridgeTestSupport
+import RoomsRuntime
+import Testing
+
+@testable import BridgeDelivery
+
+/// What an endpoint waits for outlives the process.
+@Suite(.timeLimit(.minutes(1))) struct EndpointHoldTests {
+    @Test(
+        "what is left of a wait is at most its length, whatever the clock says",
+        arguments: [
+            (1_000, 5_000, 500, 500), (1_000, 5_000, 1_000, 0), (1_000, 5_000, 2_000, 0), (9_000, 5_000, 0, 5_000),
+            (.max, 5_000, -5, 5_000), (.min, 5_000, 5, 0), (1_000, -1, 0, -1), (0, 0, 0, 0),
+        ] as [(Int64, Int64, Int64, Int64)]
+    )
+    func rest(end: Int64, length: Int64, wall: Int64, rest: Int64) {
+        #expect(EndpointHold(failures: 1, end: end, length: length).rest(at: wall) == rest)
+    }
+
+    @Test("a machine that takes over a wait sends nothing before its end, and its failures count on")
+    func restores() {
+        var machine = EndpointStateMachine(
+            id: Sample.endpoint,
+            limits: .init(concurrency: 8, laneBytes: 1 << 20, totalBytes: 1 << 24),
+            schedule: RetrySchedule(),
+            random: { .max }
+        )
+        let now = Instant(nanoseconds: 5_000_000_000)
+        machine.restore(EndpointHold(failures: 4, end: 61_000, length: 120_000), now, wall: 1_000)
+        machine.admit(Sample.delivery(row: 1, room: 1, name: "room:1", seq: 1))
+        #expect(machine.nextAttempt(now + .milliseconds(59_999)) == nil)
+        #expect(machine.nextDeadline() == now + .seconds(60))
+        guard let attempt = machine.nextAttempt(now + .seconds(60)) else {
+            Issue.record("nothing is sent when the wait is over")
+            return
+        }
+        _ = machine.finish(attempt, .unreachable, now + .seconds(60), wall: 0)
+        // The fifth failure in a row: 8 s.
+        #expect(machine.hold?.failures == 5 && machine.nextDeadline() == now + .seconds(68))
+    }
+
+    @Test("a restart brings no attempt forward, and an acceptance ends what is kept")
+    func restart() async throws {
+        let pause = "HTTP/1.1 503 X\r\nretry-after: 2\r\ncontent-length: 0\r\n\r\n"
+        let times = Lock<[Instant]>([])
+        let receiver = try ScriptedReceiver { _ in
+            times.withLock { times in
+                times.append(SystemClock.now)
+                return times.count == 1 ? .send(pause) : .ok
+            }
+        }
+        let store = MemoryStore()
+        let first = DeliveryRig(port: receiver.port, store: store)
+        first.publish(count: 2)
+        try await eventually("the wait is kept") { store.state.withLock { !$0.holds.isEmpty } }
+        await first.stop()
+        let second = DeliveryRig(port: receiver.port, store: store)
+        try await second.settleAll()
+        let waited = times.withLock { $0[1] - $0[0] }
+        #expect(waited >= .milliseconds(1_990), "asked for 2 s, came after \(waited)")
+        #expect(store.state.withLock { $0.holds.isEmpty })
+        await second.stop()
+        receiver.stop()
+    }
+}
