@@ -25,6 +25,8 @@ final class Endpoint: HTTPConnectionOwner {
     private var timer: TimerID?
     private var isPumping = false
     private var isClosed = false
+    /// Looks for the endpoint's socket while there is no connection to it.
+    private var socketWatch: PathWatch?
 
     init(
         _ settings: EndpointSettings,
@@ -88,6 +90,28 @@ final class Endpoint: HTTPConnectionOwner {
         isClosed = true
         if let timer { transport.loop.cancel(timer) }
         for connection in connections { connection.close() }
+        socketWatch?.cancel()
+        socketWatch = nil
+    }
+
+    /// A Unix socket that comes back is noticed at once, not when the next wait is over.
+    private func watchSocket() {
+        guard let path = settings.target.unixPath, !isClosed else { return }
+        guard machine.hold?.isUnreachable == true else {
+            socketWatch?.cancel()
+            socketWatch = nil
+            return
+        }
+        guard socketWatch == nil else { return }
+        // It may tell while it is being made, in the middle of our turn.
+        socketWatch = PathWatch(path, on: transport.loop) { [weak self] in
+            guard let self else { return }
+            transport.loop.schedule(after: .zero) { [weak self] in
+                guard let self, !isClosed else { return }
+                machine.hurry(transport.loop.now)
+                pump()
+            }
+        }
     }
 
     // MARK: connections
@@ -103,6 +127,7 @@ final class Endpoint: HTTPConnectionOwner {
         let wasHeld = machine.hold
         let outcome = machine.finish(attempt, verdict, transport.loop.now, wall: SystemClock.wallMilliseconds)
         if machine.hold?.until != wasHeld?.until { held(machine.hold?.kept(transport.loop.now)) }
+        watchSocket()
         for settlement in outcome.deadLetters { settled(settlement) }
         if let settlement = outcome.settlement { settled(settlement) }
         if outcome.endpoint != nil || outcome.lane != nil || !outcome.deadLetters.isEmpty {

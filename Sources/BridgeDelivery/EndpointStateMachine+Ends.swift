@@ -190,7 +190,9 @@ extension EndpointStateMachine {
         suspects.removeAll(keepingCapacity: true)
         var failures = (hold?.failures ?? 0) + 1
         if hold == nil, let last = lastHold, now - last.end < Self.health { failures = last.failures + 1 }
-        let wait = schedule.wait(afterFailures: failures, asked: refusal.retryAfter, random: random())
+        var wait = schedule.wait(afterFailures: failures, asked: refusal.retryAfter, random: random())
+        let eager = refusal.isUnreachable ? hold?.eager ?? 0 : 0
+        if eager > 0 { (wait, failures) = (Self.eagerWait * (1 << (Self.eagerProbes - eager)), failures - 1) }
         let until = refusal.isFinal ? .distantFuture : now + wait
         if hold == nil || (refusal.isFinal && hold?.until != .distantFuture) {
             outcome.endpoint = .held(refusal, wait: wait)
@@ -200,7 +202,9 @@ extension EndpointStateMachine {
             since: hold?.since ?? now,
             until: until,
             length: wait,
-            isRejecting: isRejecting
+            isRejecting: isRejecting,
+            isUnreachable: refusal.isUnreachable,
+            eager: max(0, eager - 1)
         )
         return outcome
     }

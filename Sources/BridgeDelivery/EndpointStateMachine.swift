@@ -54,7 +54,11 @@ struct EndpointStateMachine {
         var length: Duration
         /// It was refusals of events that led to it: one more of them is no sign of life.
         var isRejecting = false
+        /// No connection came about.
+        var isUnreachable = false
         var isProbing = false
+        /// How many of the next failures wait only for moments.
+        var eager = 0
 
         /// For the next process; nothing of what ends with this one.
         func kept(_ now: Instant) -> EndpointHold? {
@@ -68,6 +72,9 @@ struct EndpointStateMachine {
     static let reportedHolds = 8
     /// A hold that comes back within this time goes on where it was.
     static let health = Duration.seconds(10)
+    /// A socket's file is there some moments before somebody listens: at 5, 15, 35 ms and so on, within half a second.
+    static let eagerProbes = 6
+    static let eagerWait = Duration.milliseconds(5)
     /// So many refused events in a row, and it is not the events.
     static let mostRefused = 5
 
@@ -176,6 +183,15 @@ struct EndpointStateMachine {
             makeReady(lane)
             want(lane)
         }
+    }
+
+    /// What the endpoint was missing seems to be there: a probe goes out now, and if need be a few more soon.
+    ///
+    /// Not where the endpoint asked for its pause.
+    mutating func hurry(_ now: Instant) {
+        guard let held = hold, held.isUnreachable else { return }
+        hold?.until = min(held.until, now)
+        hold?.eager = Self.eagerProbes
     }
 
     /// No new attempts from now on.

@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeTestSupport
 import RoomsRuntime
+import RoomsTransport
 import Testing
 
 @testable import BridgeDelivery
@@ -38,6 +39,45 @@ import Testing
         _ = machine.finish(attempt, .unreachable, now + .seconds(60), wall: 0)
         // The fifth failure in a row: 8 s.
         #expect(machine.hold?.failures == 5 && machine.nextDeadline() == now + .seconds(68))
+    }
+
+    @Test("what was missing seems to be there: a probe at once and a few soon after, unless a pause was asked for")
+    func hurries() {
+        var machine = EndpointStateMachine(
+            id: Sample.endpoint,
+            limits: .init(concurrency: 8, laneBytes: 1 << 20, totalBytes: 1 << 24),
+            schedule: RetrySchedule(),
+            random: { .max }
+        )
+        machine.admit(Sample.delivery(row: 1, room: 1, name: "room:1", seq: 1))
+        var now = Instant(nanoseconds: 1_000_000_000)
+        func fail(_ result: AttemptResult) {
+            guard let attempt = machine.nextAttempt(now) else {
+                Issue.record("nothing is sent")
+                return
+            }
+            _ = machine.finish(attempt, ResponseClassifier().judge(result), now, wall: 0)
+        }
+        func wait() -> Duration { machine.nextDeadline().map { $0 - now } ?? .zero }
+        let missing = AttemptResult.failed(AttemptFailure(.connect(TransportError(.noSuchSocket, "no such file"))))
+        for seconds in [0, 1, 2] {
+            now = now + .seconds(seconds)
+            fail(missing)
+        }
+        #expect(wait() == .seconds(2))
+        machine.hurry(now)
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            now = now + wait()
+            fail(missing)
+            waits.append(wait())
+        }
+        #expect(waits == [5, 10, 20, 40, 80, 160, 4_000, 8_000].map { .milliseconds($0) })
+        // It asked for a pause: nothing that appears makes that shorter.
+        now = now + wait()
+        fail(.answered(Answer(status: 503, retryAfter: .seconds(100))))
+        machine.hurry(now)
+        #expect(wait() >= .seconds(100))
     }
 
     @Test("a restart brings no attempt forward, and an acceptance ends what is kept")

@@ -137,19 +137,18 @@ package struct ResponseClassifier: Sendable {
     }
 
     private static func refusal(_ failure: AttemptFailure) -> Refusal {
+        var refusal = Refusal(scope: .lane, status: nil, reason: failure.message, hint: nil)
         switch failure.cause {
         case .connect(let error):
-            Refusal(scope: .endpoint, status: nil, reason: failure.message, hint: hint(error))
+            refusal.scope = .endpoint
+            refusal.isUnreachable = true
+            refusal.hint = hint(error)
         case .noAnswer:
-            Refusal(
-                scope: .lane,
-                status: nil,
-                reason: failure.message,
-                hint: "answer with a 2xx status at once and do the work afterwards"
-            )
+            refusal.hint = "answer with a 2xx status at once and do the work afterwards"
         case .broken, .unreadable:
-            Refusal(scope: .lane, status: nil, reason: failure.message, hint: nil)
+            break
         }
+        return refusal
     }
 
     private static func hint(_ status: Int) -> StaticString? {

@@ -31,6 +31,8 @@ package struct Refusal: Sendable {
     package var retryAfter: Duration?
     /// The first time it is tried again without a pause.
     package var isTriedAtOnce = false
+    /// No connection came about: the endpoint has not seen the request.
+    package var isUnreachable = false
     /// Another connection may lead to somebody who answers otherwise.
     package var wantsNewConnection = false
 
