@@ -7,6 +7,9 @@ package enum ProtobufCodec {
         case reply(Reply)
     }
 
+    /// Messages, events, tags and members in one frame: each takes a hundred times the two bytes that it may come in.
+    private static let mostElements = 65_536
+
     /// Hands over the replies of a whole frame in their order.
     ///
     /// Those before a mistake have been handed over when it throws; the connection has to end then.
@@ -14,11 +17,17 @@ package enum ProtobufCodec {
         _ frame: UnsafeRawBufferPointer,
         _ body: (Reply) -> Void
     ) throws(WireError) {
-        guard var reader = ProtobufReader(frame: frame) else { throw WireError(.emptyFrame, at: 0) }
-        repeat {
-            var message = try reader.delimited()
-            body(try Reply(protobuf: &message))
-        } while !reader.isAtEnd
+        var allowance = mostElements
+        try withUnsafeMutablePointer(to: &allowance) { allowance throws(WireError) in
+            guard var reader = ProtobufReader(frame: frame, allowance: allowance) else {
+                throw WireError(.emptyFrame, at: 0)
+            }
+            repeat {
+                var message = try reader.delimited()
+                try reader.countElement()
+                body(try Reply(protobuf: &message))
+            } while !reader.isAtEnd
+        }
     }
 
     /// The same, with a short way for publications.
@@ -26,16 +35,22 @@ package enum ProtobufCodec {
         _ frame: UnsafeRawBufferPointer,
         _ body: (consuming Incoming) -> Void
     ) throws(WireError) {
-        guard var reader = ProtobufReader(frame: frame) else { throw WireError(.emptyFrame, at: 0) }
-        repeat {
-            var message = try reader.delimited()
-            if var plain = message.plainPublication() {
-                let publication = try Publication(protobuf: &plain.publication)
-                body(.publication(publication, channel: plain.channel))
-            } else {
-                body(.reply(try Reply(protobuf: &message)))
+        var allowance = mostElements
+        try withUnsafeMutablePointer(to: &allowance) { allowance throws(WireError) in
+            guard var reader = ProtobufReader(frame: frame, allowance: allowance) else {
+                throw WireError(.emptyFrame, at: 0)
             }
-        } while !reader.isAtEnd
+            repeat {
+                var message = try reader.delimited()
+                try reader.countElement()
+                if var plain = message.plainPublication() {
+                    let publication = try Publication(protobuf: &plain.publication)
+                    body(.publication(publication, channel: plain.channel))
+                } else {
+                    body(.reply(try Reply(protobuf: &message)))
+                }
+            } while !reader.isAtEnd
+        }
     }
 
     /// Hands over the commands of a whole frame in their order.
@@ -45,19 +60,24 @@ package enum ProtobufCodec {
         _ frame: UnsafeRawBufferPointer,
         _ body: (Command) -> Void
     ) throws(WireError) {
-        guard var reader = ProtobufReader(frame: frame) else { throw WireError(.emptyFrame, at: 0) }
-        var isFirst = true
-        repeat {
-            var message: ProtobufReader
-            do throws(WireError) {
-                message = try reader.delimited()
-            } catch {
-                if isFirst { throw error }
-                return
+        var allowance = mostElements
+        try withUnsafeMutablePointer(to: &allowance) { allowance throws(WireError) in
+            guard var reader = ProtobufReader(frame: frame, allowance: allowance) else {
+                throw WireError(.emptyFrame, at: 0)
             }
-            body(try Command(protobuf: &message))
-            isFirst = false
-        } while !reader.isAtEnd
+            var isFirst = true
+            repeat {
+                var message: ProtobufReader
+                do throws(WireError) {
+                    message = try reader.delimited()
+                } catch {
+                    if isFirst { throw error }
+                    return
+                }
+                body(try Command(protobuf: &message))
+                isFirst = false
+            } while !reader.isAtEnd
+        }
     }
 
     /// Appends the length and the message.

@@ -31,14 +31,21 @@ extension ProtobufReader {
 
     /// One entry of a map of text to text.
     mutating func tag() throws(WireError) -> Tag {
+        try countElement()
         let (key, value) = try texts()
         return Tag(key: key, value: value)
+    }
+
+    mutating func publication() throws(WireError) -> Publication {
+        try countElement()
+        return try message()
     }
 
     /// One entry of a map of text to messages.
     mutating func mapEntry<Message: ProtobufMessage>(
         default value: Message
     ) throws(WireError) -> (key: ByteString, value: Message) {
+        try countElement()
         var inner = try nested()
         var key = ByteString.empty
         var value = value

@@ -12,6 +12,8 @@ struct ProtobufReader {
     private let end: UnsafePointer<UInt8>
     /// Start of the frame, for the offsets in errors.
     private let origin: UnsafePointer<UInt8>
+    /// How many more elements the frame may have.
+    private let allowance: UnsafeMutablePointer<Int>
 
     private enum WireType {
         static let varint: UInt8 = 0
@@ -24,19 +26,23 @@ struct ProtobufReader {
 
     /// Deeper groups than any schema has ever used.
     private static let groupDepth = 64
+    /// In bytes, of texts and of epochs.
+    private static let mostProse = 256
 
-    /// Nil for an empty frame.
-    init?(frame: UnsafeRawBufferPointer) {
+    /// Nil for an empty frame; `allowance` is what all of it may hold, and lives as long as the reader.
+    init?(frame: UnsafeRawBufferPointer, allowance: UnsafeMutablePointer<Int>) {
         guard let start = frame.baseAddress, frame.count > 0 else { return nil }
         origin = start.assumingMemoryBound(to: UInt8.self)
         cursor = origin
         end = origin + frame.count
+        self.allowance = allowance
     }
 
-    private init(from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, origin: UnsafePointer<UInt8>) {
+    private init(from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, in frame: borrowing ProtobufReader) {
         cursor = start
         self.end = end
-        self.origin = origin
+        origin = frame.origin
+        allowance = frame.allowance
     }
 
     var isAtEnd: Bool { cursor == end }
@@ -48,7 +54,14 @@ struct ProtobufReader {
         guard length <= UInt64(end - cursor) else { throw failure(.lengthBeyondEnd) }
         let start = cursor
         cursor += Int(length)
-        return ProtobufReader(from: start, to: cursor, origin: origin)
+        return ProtobufReader(from: start, to: cursor, in: self)
+    }
+
+    /// One more message, event, tag or member, of which two bytes may make a hundred.
+    @inline(__always)
+    func countElement() throws(WireError) {
+        allowance.pointee &-= 1
+        guard allowance.pointee >= 0 else { throw failure(.tooMany) }
     }
 
     /// Goes to the next field; false at the end of the message.
@@ -106,7 +119,7 @@ struct ProtobufReader {
         }
         guard length <= end - start else { return nil }
         cursor = start + length
-        return ProtobufReader(from: start, to: cursor, origin: origin)
+        return ProtobufReader(from: start, to: cursor, in: self)
     }
 
     mutating func bytes() throws(WireError) -> [UInt8] {
@@ -117,6 +130,23 @@ struct ProtobufReader {
     mutating func text() throws(WireError) -> ByteString {
         let slice = try slice()
         return slice.isEmpty ? .empty : ByteString(copying: slice)
+    }
+
+    /// A name that is kept; those of real servers have less than ten bytes.
+    mutating func epoch() throws(WireError) -> ByteString {
+        let slice = try slice()
+        guard slice.count <= Self.mostProse else { throw failure(.tooLong) }
+        return slice.isEmpty ? .empty : ByteString(copying: slice)
+    }
+
+    /// A text for people, of which at most 256 bytes are taken.
+    mutating func prose() throws(WireError) -> ByteString {
+        let slice = try slice()
+        guard slice.count > Self.mostProse else { return slice.isEmpty ? .empty : ByteString(copying: slice) }
+        // Three bytes are the ellipsis; what is cut is a whole character.
+        var length = Self.mostProse - 3
+        while length > Self.mostProse - 6, slice[length] & 0xc0 == 0x80 { length -= 1 }
+        return ByteString([UInt8](slice[..<length]) + Array("…".utf8))
     }
 
     mutating func payload() throws(WireError) -> Payload {

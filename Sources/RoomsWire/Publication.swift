@@ -73,4 +73,13 @@ package struct Publication: Equatable, Sendable {
         get { rest?.epoch ?? .empty }
         set { keep(info: info, tags: tags, channel: channel, epoch: newValue) }
     }
+
+    /// How many bytes it holds on to, roughly: what comes with the data may be larger than the data.
+    package var weight: Int {
+        var bytes = data.count + 256
+        guard let rest else { return bytes }
+        bytes += rest.epoch.count + rest.channel.count + (rest.info?.weight ?? 0)
+        for tag in rest.tags { bytes += tag.key.count + tag.value.count + 64 }
+        return bytes
+    }
 }

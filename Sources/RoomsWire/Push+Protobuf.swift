@@ -82,7 +82,7 @@ extension ProtobufReader {
         while try inner.next() {
             switch inner.field {
             case codeField: code = try inner.uint32()
-            case codeField + 1: reason = try inner.text()
+            case codeField + 1: reason = try inner.prose()
             case 3: reconnect = try inner.bool()
             default: try inner.skip()
             }
@@ -124,7 +124,7 @@ extension Publication: ProtobufMessage {
             case 8: delta = try reader.bool()
             case 9: time = try reader.int64()
             case 10: channel = try reader.text()
-            case 14: epoch = try reader.text()
+            case 14: epoch = try reader.epoch()
             default: try reader.skip()
             }
         }
@@ -180,7 +180,7 @@ extension SubscribePush: ProtobufMessage {
         while try reader.next() {
             switch reader.field {
             case 1: recoverable = try reader.bool()
-            case 4: epoch = try reader.text()
+            case 4: epoch = try reader.epoch()
             case 5: offset = try reader.uint64()
             case 6: positioned = try reader.bool()
             case 7: data = try reader.bytes()

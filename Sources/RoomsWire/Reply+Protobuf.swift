@@ -63,12 +63,16 @@ extension Reply: ProtobufMessage {
     }
 }
 
+/// Of one answer; whoever stands behind them in it is left out.
+private let mostMembers = 20_000
+
 extension ProtobufReader {
     fileprivate mutating func presence() throws(WireError) -> [PresenceEntry] {
         var inner = try nested()
         var clients: [PresenceEntry] = []
         while try inner.next() {
-            guard inner.field == 1 else {
+            // A room of more members is read all the same: what makes it so large need not end the connection.
+            guard inner.field == 1, clients.count < mostMembers else {
                 try inner.skip()
                 continue
             }
@@ -113,7 +117,7 @@ extension ErrorReply: ProtobufMessage {
         while try reader.next() {
             switch reader.field {
             case 1: code = try reader.uint32()
-            case 2: message = try reader.text()
+            case 2: message = try reader.prose()
             case 3: isTemporary = try reader.bool()
             default: try reader.skip()
             }
@@ -133,7 +137,7 @@ extension ConnectResult: ProtobufMessage {
         while try reader.next() {
             switch reader.field {
             case 1: client = try reader.text()
-            case 2: version = try reader.text()
+            case 2: version = try reader.prose()
             case 3: expires = try reader.bool()
             case 4: ttl = try reader.uint32()
             case 5: data = try reader.bytes()
@@ -175,8 +179,8 @@ extension SubscribeResult: ProtobufMessage {
             case 1: expires = try reader.bool()
             case 2: ttl = try reader.uint32()
             case 3: recoverable = try reader.bool()
-            case 6: epoch = try reader.text()
-            case 7: publications.append(try reader.message())
+            case 6: epoch = try reader.epoch()
+            case 7: publications.append(try reader.publication())
             case 8: recovered = try reader.bool()
             case 9: offset = try reader.uint64()
             case 10: positioned = try reader.bool()
@@ -212,8 +216,8 @@ extension HistoryResult: ProtobufMessage {
         self.init()
         while try reader.next() {
             switch reader.field {
-            case 1: publications.append(try reader.message())
-            case 2: epoch = try reader.text()
+            case 1: publications.append(try reader.publication())
+            case 2: epoch = try reader.epoch()
             case 3: offset = try reader.uint64()
             default: try reader.skip()
             }
@@ -233,7 +237,7 @@ extension RefreshResult: ProtobufMessage {
         while try reader.next() {
             switch reader.field {
             case 1: client = try reader.text()
-            case 2: version = try reader.text()
+            case 2: version = try reader.prose()
             case 3: expires = try reader.bool()
             case 4: ttl = try reader.uint32()
             default: try reader.skip()

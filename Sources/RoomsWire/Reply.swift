@@ -108,6 +108,11 @@ package struct ClientInfo: Equatable, Sendable {
     }
 }
 
+extension ClientInfo {
+    /// How many bytes it holds on to, roughly.
+    package var weight: Int { user.count + client.count + connInfo.count + chanInfo.count + 128 }
+}
+
 package struct PresenceEntry: Equatable, Sendable {
     package var key: ByteString
     package var info: ClientInfo

@@ -15,6 +15,10 @@ package struct WireError: Error, Equatable, Sendable {
         case badField
         /// A group that ends where none is open, as another than it began, not at all, or is nested too deeply.
         case badGroup
+        /// More messages, events, tags and members than one frame may have.
+        case tooMany
+        /// An epoch that is longer than one can be.
+        case tooLong
         /// A line without a JSON text, between lines that have one or before them.
         case emptyLine
         /// A line that does not begin with a JSON text.
@@ -44,6 +48,8 @@ extension WireError: CustomStringConvertible {
             case .wrongWireType: "a known field with another wire type than the schema's"
             case .badField: "a field number or wire type that does not exist"
             case .badGroup: "a group that does not end as it began"
+            case .tooMany: "more parts than one frame may have"
+            case .tooLong: "an epoch of more than 256 bytes"
             case .emptyLine: "an empty line"
             case .notJSON: "a line that is not JSON"
             case .wrongType: "a known field with a value that it cannot have"
