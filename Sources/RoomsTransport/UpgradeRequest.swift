@@ -53,8 +53,12 @@ struct UpgradeRequest {
         guard values(of: "connection", in: head).contains("upgrade") else {
             return violation("the server's answer has no \"connection: upgrade\"")
         }
-        guard head.first("sec-websocket-accept") == WebSocketHandshake.acceptValue(for: key) else {
+        let accepted = head.headers.filter { $0.name == "sec-websocket-accept" }.map(\.value)
+        guard accepted == [WebSocketHandshake.acceptValue(for: key)] else {
             return violation("the server's sec-websocket-accept does not answer our key")
+        }
+        guard head.first("transfer-encoding") == nil, ["0", nil].contains(head.first("content-length")) else {
+            return violation("the server's answer has a body")
         }
         guard head.first("sec-websocket-extensions") == nil else {
             return violation("the server uses an extension that nobody offered")
