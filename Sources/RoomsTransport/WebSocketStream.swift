@@ -56,6 +56,9 @@ package final class WebSocketStream {
     private var stream: Stream?
     private var deadline: TimerID?
     private var stall: TimerID?
+    /// Looks whether the message that is coming in has ended in time.
+    private var lateness: TimerID?
+    private var pausedAt: Instant?
     private var written = 0
     /// Everything that came so far, the upgrade's answer too: tells a slow message from a dead link.
     package private(set) var receivedBytes = 0
@@ -111,11 +114,15 @@ package final class WebSocketStream {
     /// Reads no more from the connection; what was read before is still handed over.
     package func pauseReading() {
         isPaused = true
+        pausedAt = pausedAt ?? SystemClock.now
         rewatch()
     }
 
     package func resumeReading() {
+        if let pausedAt { session.excuse(SystemClock.now - pausedAt) }
         isPaused = false
+        pausedAt = nil
+        watchLateness()
         rewatch()
     }
 
@@ -229,11 +236,29 @@ package final class WebSocketStream {
                 end(.closed(code: code, reason: reason))
             case .violation(let code, let reason):
                 flush()
-                fail(code == 1_009 ? .messageTooLarge : .protocolViolation, "the server sent \(reason)")
+                let broken: TransportError.Code = code == 1_009 ? .messageTooLarge : .protocolViolation
+                fail(session.wasLate ? .timedOut : broken, "the server sent \(reason)")
             }
         }
         if hasMessages { handlers.onMessagesRead() }
         flush()
+        watchLateness()
+    }
+
+    /// A message must end in time also where nothing more of it comes.
+    ///
+    /// One timer for many messages: it is set for the one that is coming in, and then for the one that came after it.
+    private func watchLateness() {
+        guard lateness == nil, !isPaused, phase == .open, let deadline = session.messageDeadline else { return }
+        lateness = loop.schedule(at: deadline) { [weak self] in
+            guard let self else { return }
+            lateness = nil
+            let isLate = session.messageDeadline.map { $0 <= SystemClock.now } ?? false
+            guard phase == .open, !isPaused, isLate else { return watchLateness() }
+            session.sendClose(code: 1_008)
+            flush()
+            fail(.timedOut, "the server began a message and did not end it in time")
+        }
     }
 
     private func refuse(_ code: UInt16, _ message: String) {
@@ -356,8 +381,10 @@ package final class WebSocketStream {
         pending = nil
         if let deadline { loop.cancel(deadline) }
         if let stall { loop.cancel(stall) }
+        if let lateness { loop.cancel(lateness) }
         deadline = nil
         stall = nil
+        lateness = nil
         stream?.close()
         stream = nil
     }

@@ -58,9 +58,17 @@ struct IncomingMessage {
         }
     }
 
+    /// When the message that is coming in must have ended; nil while there is none.
+    var deadline: Instant? { began.map { $0 + limits.messageTime } }
+
     /// Whether the message has been coming in for longer than it may.
     func isLate(at now: Instant) -> Bool {
         began.map { now - $0 > limits.messageTime } ?? false
+    }
+
+    /// For as long nobody read.
+    mutating func excuse(_ pause: Duration) {
+        began = began.map { $0 + pause }
     }
 
     /// Ends the message and moves its bytes out: either those in wslay's buffer or an array.
@@ -72,6 +80,9 @@ struct IncomingMessage {
         }
         return (whole, bytes)
     }
+
+    /// What came of the message is not wanted any more.
+    mutating func drop() { _ = finish() }
 
     /// Takes an array of `finish` back, so that its storage serves again.
     mutating func recycle(_ array: inout [UInt8]) {

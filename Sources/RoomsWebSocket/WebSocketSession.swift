@@ -52,6 +52,8 @@ package final class WebSocketSession {
     private var closePayload: [UInt8] = []
     private var budget: ControlFrameBudget
     private var violation: IncomingMessage.Refusal?
+    /// The violation is a message that did not end in time.
+    package private(set) var wasLate = false
 
     // Framed bytes that wait to be written.
     private var output: [UInt8] = []
@@ -101,9 +103,18 @@ package final class WebSocketSession {
         }
     }
 
+    /// When the message that is coming in must have ended; nil while there is none.
+    package var messageDeadline: Instant? { phase == .open ? message.deadline : nil }
+
+    /// Nothing was read for this long, by our own will: the message that is coming in has so much more time.
+    package func excuse(_ pause: Duration) {
+        message.excuse(pause)
+    }
+
     /// Looks at what wslay made of the bytes: still open, closed, or broken.
     private func settle(_ result: CInt) {
         if violation == nil, message.isLate(at: now) {
+            wasLate = true
             fail(IncomingMessage.Refusal(WSLAY_CODE_POLICY_VIOLATION, "a message that takes longer than the limit"))
         }
         if result != 0 {
@@ -335,7 +346,7 @@ extension WebSocketSession {
         guard violation == nil else { return }
         if isControlFrame {
             closePayload.append(contentsOf: chunk)
-        } else {
+        } else if !isCloseQueued {
             message.append(chunk)
         }
     }
@@ -344,6 +355,8 @@ extension WebSocketSession {
         guard violation == nil, phase == .open else { return }
         switch Int32(argument.opcode) {
         case Int32(WSLAY_BINARY_FRAME.rawValue), Int32(WSLAY_TEXT_FRAME.rawValue):
+            // Behind our close only the peer's is waited for, and nothing is kept.
+            guard !isCloseQueued else { return message.drop() }
             deliver(isText: Int32(argument.opcode) == Int32(WSLAY_TEXT_FRAME.rawValue))
         case Int32(WSLAY_CONNECTION_CLOSE.rawValue):
             closeArrived(argument.status_code)
