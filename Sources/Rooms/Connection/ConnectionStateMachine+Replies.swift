@@ -85,7 +85,7 @@ extension ConnectionStateMachine {
     private mutating func receiveReady(_ reply: Reply, _ turn: inout Turn) {
         switch reply.body {
         case .ping:
-            if answersPings { turn.commands.append(.pong) }
+            if answersPings, pongs.admits(turn.now) { turn.commands.append(.pong) }
         case .push(let push):
             receive(push, &turn)
         default:

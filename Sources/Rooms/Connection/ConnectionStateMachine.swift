@@ -62,6 +62,7 @@ struct ConnectionStateMachine {
     var lastProgress = Instant(nanoseconds: 0)
     var silenceLimit: Duration?
     var answersPings = false
+    var pongs = PongRate()
     /// An answer to a recovery or a history page came through.
     var hasRecovered = false
     /// One of them was a suspect's, which may be what ends the connection.
