@@ -27,7 +27,7 @@ struct LiveBuffer {
 
     mutating func add(_ publication: Publication, limit: Int) -> Outcome {
         guard publication.offset > last else { return .duplicate }
-        let size = publication.data.count + 256
+        let size = publication.weight
         if publication.offset == last + 1, bytes + size <= limit {
             waiting.append(publication)
             bytes += size
