@@ -103,7 +103,7 @@ extension SealedValue.Failure {
         switch self {
         case .malformed: "what is sealed is no JWE compact string"
         case .unsupported: "it is sealed otherwise than with dir and A256GCM"
-        case .noKey(let kid): "there is no key \(kid)"
+        case .noKey(let kid): "there is no key \(ByteString(Array(kid.bytes.prefix(64))))"
         case .notAuthentic: "it was sealed with another key, or changed on the way"
         }
     }

@@ -118,15 +118,30 @@ final class RealtimeHandle: Sendable {
         guard case .history(let page) = answer else {
             throw RoomError(.unavailable, "the server answered something else")
         }
+        return self.page(page, of: room, before: request.since, limit)
+    }
+
+    /// Of what a server answers only that which belongs there, so that paging back goes back and ends.
+    private func page(_ page: HistoryResult, of room: Room, before since: StreamPosition?, _ limit: Int) -> HistoryPage
+    {
+        let isSameStream = since.map { $0.epoch == page.epoch } ?? true
+        var bound = since?.offset ?? .max
+        var found: [Publication] = []
+        for publication in page.publications where isSameStream && publication.offset > 0 && publication.offset < bound
+        {
+            found.append(publication)
+            bound = publication.offset
+        }
         let now = SystemClock.wallMilliseconds
         var events: [RoomEvent] = []
-        for publication in page.publications.prefix(limit).reversed() {
+        for publication in found.prefix(limit).reversed() {
             let position = RoomPosition(epoch: page.epoch, offset: publication.offset)
             // What cannot be opened is told where it came as an event; a page leaves it out.
             guard let event = try? reader.read(publication, position, true, now, room.inbox.name) else { continue }
             events.append(event)
         }
-        return HistoryPage(events: events, more: page.publications.count > limit)
+        // Without an event there is no id to go on from: an app would begin anew.
+        return HistoryPage(events: events, more: found.count > limit && !events.isEmpty)
     }
 
     private static func noID(_ id: String) -> RoomError {

@@ -136,10 +136,10 @@ public final class Room: Sendable {
     // MARK: members
 
     /// Who is in a room whose members are known, in the order of their connections' ids; else nobody.
-    public var members: [RoomMember] { inbox.status.withLock { $0.members.values.sorted { $0.client < $1.client } } }
+    public var members: [RoomMember] { inbox.status.withLock { $0.members.sorted } }
 
     /// How many users are in the room; those without a name count once for each connection.
-    public var count: Int { inbox.status.withLock { $0.userCount } }
+    public var count: Int { inbox.status.withLock { $0.members.userCount } }
 
     /// Publishes an event for everybody in the room.
     ///

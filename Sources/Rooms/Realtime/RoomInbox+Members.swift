@@ -6,8 +6,8 @@ extension RoomInbox {
     /// All that are in it now.
     func present(_ clients: [ClientInfo]) {
         update { members in
-            members = [:]
-            for info in clients { members[info.client.string] = RoomMember(info) }
+            members.removeAll()
+            for info in clients { members.add(RoomMember(info), as: info.client, weight: info.memberWeight) }
         }
     }
 
@@ -19,18 +19,23 @@ extension RoomInbox {
                 ("user", JSONValue(member.user)), ("client", JSONValue(member.client)),
             ]
             if let info = member.info { data.append(("info", info)) }
-            own(isHere ? "join" : "leave", JSONValue(JSONObject(data)))
+            own(isHere ? "join" : "leave", JSONValue(JSONObject(data)), weight: info.memberWeight)
         }
-        update { $0[member.client] = isHere ? member : nil }
+        update { members in
+            if isHere {
+                members.add(member, as: info.client, weight: info.memberWeight)
+            } else {
+                members.remove(info.client)
+            }
+        }
     }
 
-    private func update(_ change: (inout [String: RoomMember]) -> Void) {
+    private func update(_ change: (inout MemberList) -> Void) {
         let count = status.withLock { status -> Int? in
+            let before = status.members.userCount
             change(&status.members)
-            let anonymous = status.members.values.count { $0.user.isEmpty }
-            let users = Set(status.members.values.map { ByteString($0.user) }).subtracting([.empty]).count
-            defer { status.userCount = users + anonymous }
-            return status.userCount == users + anonymous ? nil : users + anonymous
+            let after = status.members.userCount
+            return before == after ? nil : after
         }
         if let count { own("count", ["n": JSONValue(count)]) }
     }
@@ -46,9 +51,16 @@ extension RoomInbox {
     }
 }
 
+extension ClientInfo {
+    fileprivate var json: [UInt8] { connInfo.isEmpty ? chanInfo : connInfo }
+
+    /// As a member with its `info`: a value of JSON takes many times the text that it is read from.
+    fileprivate var memberWeight: Int { user.count + client.count + json.count * 16 + 256 }
+}
+
 extension RoomMember {
-    init(_ info: ClientInfo) {
-        let json = info.connInfo.isEmpty ? info.chanInfo : info.connInfo
+    fileprivate init(_ info: ClientInfo) {
+        let json = info.json
         self.init(user: info.user.string, client: info.client.string, info: try? JSONValue(json: json))
     }
 }

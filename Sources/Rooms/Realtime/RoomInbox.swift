@@ -10,8 +10,7 @@ final class RoomInbox: Sendable {
         var error: RoomError?
         /// What was last told while it is on its way in.
         var trouble: RoomError.Code?
-        var members: [String: RoomMember] = [:]
-        var userCount = 0
+        var members = MemberList()
         var skipped = 0
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         var lastWaiting: UInt64 = 0
@@ -35,12 +34,12 @@ final class RoomInbox: Sendable {
 
     private enum Delivery: Sendable {
         case published(Publication, RoomPosition?, isReplayed: Bool, receivedAt: Int64)
-        case own(RoomEvent)
+        case own(RoomEvent, weight: Int)
 
         var bytes: Int {
             switch self {
-            case .published(let publication, _, _, _): publication.data.count + 256
-            case .own: 256
+            case .published(let publication, _, _, _): publication.weight
+            case .own(_, let weight): weight
             }
         }
     }
@@ -58,16 +57,18 @@ final class RoomInbox: Sendable {
         put(.published(publication, position, isReplayed: isReplayed, receivedAt: now))
     }
 
-    /// An event of the room itself; `position` is where it leaves the room, `waiting` goes on when its handlers have heard it.
+    /// An event of the room itself; `position` is where it leaves the room, `weight` what it takes in memory, in bytes,
+    /// `waiting` goes on when its handlers have heard it.
     func own(
         _ event: String,
         _ data: JSONValue,
         at position: RoomPosition? = nil,
+        weight: Int = 512,
         waking waiting: [CheckedContinuation<Void, any Error>] = []
     ) {
         let now = SystemClock.wallMilliseconds
         let meta = EventMeta(from: nil, id: position?.id ?? "", at: now, replayed: false)
-        put(.own(RoomEvent(event: event, data: data, meta: meta, bytes: [])), waking: waiting)
+        put(.own(RoomEvent(event: event, data: data, meta: meta, bytes: []), weight: weight), waking: waiting)
     }
 
     func joined(at position: RoomPosition?) {
@@ -123,8 +124,7 @@ final class RoomInbox: Sendable {
     func left() {
         let waiting = status.withLock { status in
             status.state = .left
-            status.members = [:]
-            status.userCount = 0
+            status.members.removeAll()
             return Self.takeWaiting(&status)
         }
         for waiter in waiting { waiter.resume(throwing: RoomError.left) }
@@ -236,7 +236,7 @@ final class RoomInbox: Sendable {
         _ reader: EventReader
     ) async {
         switch delivery {
-        case .own(let event):
+        case .own(let event, _):
             await listeners.hand(event, as: ByteString(event.event), isPublished: false)
         case .published(let publication, let position, let isReplayed, let receivedAt):
             do throws(RoomError) {
