@@ -1,4 +1,5 @@
 internal import RoomsRuntime
+internal import RoomsWire
 
 /// What becomes of a room that ended its connection.
 extension SessionStateMachine {
@@ -17,7 +18,12 @@ extension SessionStateMachine {
     }
 
     /// The server ends connections over this room in a way that may pass: it pauses, ever longer, and the others do not.
+    ///
+    /// The third time in a row it fails, so that whoever waits for it hears why; but not over trouble of the server's own.
     mutating func holdBack(_ verdict: EndVerdict, _ turn: inout Turn) {
+        if holdbacks >= 2, verdict.code != UInt32(CloseCode.internalServerError) {
+            return fail(verdict.code, verdict.reason, &turn)
+        }
         let pauses = Backoff(least: policy.backoff.least, most: max(policy.backoff.most, policy.slowRetry))
         let pause = pauses.delay(step: holdbacks + 1, random: turn.random)
         holdbacks += 1

@@ -46,6 +46,28 @@ import Testing
         #expect(live.sink.seen(7) == ["failed 3500"])
     }
 
+    @Test(
+        "C64: in the public face the room with another room's token fails as unauthorized, the others are joined",
+        arguments: RoomServer.Kind.allCases
+    )
+    func publicFace(kind: RoomServer.Kind) async throws {
+        guard let server = try await RoomServer(kind) else { return }
+        var options = RealtimeOptions()
+        options.token = RoomServer.token("alice")
+        for number in 1...5 {
+            let named = number == 3 ? 7 : number
+            options.grants["own:\(number)"] = RealtimeOptions.Grant(
+                token: RoomServer.token("alice", room: "own:\(named)")
+            )
+        }
+        let rt = try Realtime(url: server.url, options: options)
+        let rooms = (1...5).map { rt.join("own:\($0)") }
+        let error = await #expect(throws: RoomError.self) { try await rooms[2].ready() }
+        #expect(error?.code == .unauthorized)
+        try await eventually("the other rooms") { rooms.indices.allSatisfy { $0 == 2 || rooms[$0].state == .joined } }
+        #expect(rooms[2].state == .failed)
+    }
+
     @Test("C51: rooms of the token are joined by it, recovered by connect, and others of it are dropped")
     func serverSide() async throws {
         guard let server = try await started() else { return }
