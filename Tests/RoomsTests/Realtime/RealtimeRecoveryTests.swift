@@ -65,6 +65,26 @@ import Rooms
         try await scene.expectAll(on: server)
     }
 
+    @Test("after a move to another server that has the same rooms, the same")
+    func moveBetweenServers() async throws {
+        guard let program = try RequiredProgram.redis.find() else { return }
+        let held = try HeldPort()
+        let words = ["--port", "\(held.number)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        let redis = try ChildProcess(program, words)
+        _ = try await redis.line(containing: "Ready to accept connections")
+        let address = "redis://127.0.0.1:\(held.number)"
+        guard let first = try await RoomServer(.centrifugo, redis: address),
+            let second = try await RoomServer(.centrifugo, redis: address)
+        else { return }
+        let scene = try await Scene(first)
+        scene.link.cut()
+        try await first.stop()
+        try await scene.miss(on: second)
+        scene.link.mend(to: second.port)
+        try await scene.expectAll(on: second)
+        try await redis.stop()
+    }
+
     @Test("what was missed has its sender, id and time as if nothing had happened", arguments: RoomServer.Kind.allCases)
     func replayedMeta(_ kind: RoomServer.Kind) async throws {
         guard let server = try await RoomServer(kind) else { return }
