@@ -60,7 +60,7 @@ extension OrderSink.Seen {
         case .failed(_, let code, let reason):
             failures.append((code, reason))
         case .member: members += 1
-        case .answer: break
+        case .delayed, .answer: break
         case .connection(let status):
             if case .waiting(_, let reason, _, _) = status { reasons.append(reason) }
             statuses = Array((RoomsTests.statuses([item]) + statuses).prefix(100))
