@@ -116,7 +116,7 @@ import Testing
         let server = try Attacker.server { attacker in
             guard attacker.welcome() else { return }
             attacker.connection.write(Attacker.header(1_000) + [0])
-            while isDripping, attacker.connection.write([0]) { usleep(5_000) }
+            while isDripping, attacker.connection.write([0]) { poll(nil, 0, 5) }
             let heard = attacker.awaitClose()
             code.withLock { $0 = $0 ?? heard }
         }

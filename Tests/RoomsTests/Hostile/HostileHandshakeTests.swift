@@ -97,7 +97,7 @@ import Testing
                 case "fields": "HTTP/1.1 101 X\r\n" + String(repeating: "a: b\r\n", count: 50)
                 default: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n"
                 }
-            for byte in Array(text.utf8) where connection.write([byte]) { usleep(10_000) }
+            for byte in Array(text.utf8) where connection.write([byte]) { poll(nil, 0, 10) }
             while !connection.read().isEmpty {}
         }
         let client = try WatchedConnection(port: server.port) { $0.webSocket.openTimeout = .milliseconds(150) }

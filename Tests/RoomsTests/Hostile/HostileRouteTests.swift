@@ -109,7 +109,7 @@ import Testing
     func drip(_ kind: String) async throws {
         let route = try ScriptedRoute { connection, _ in
             connection.write("HTTP/1.1 200 OK\r\n" + (kind == "body" ? "\r\n" : ""))
-            while connection.write(kind == "body" ? " " : "a: b\r\n") { usleep(5_000) }
+            while connection.write(kind == "body" ? " " : "a: b\r\n") { poll(nil, 0, 5) }
         }
         let live = try LiveRoute(port: route.port) { $0.policy.timeout = .milliseconds(200) }
         let start = SystemClock.now

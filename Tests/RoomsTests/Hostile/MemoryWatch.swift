@@ -17,7 +17,7 @@ final class MemoryWatch: Sendable {
             while !state.withLock({ $0.isOver }) {
                 let now = Self.anonymousKiB
                 state.withLock { $0.highest = max($0.highest, now) }
-                usleep(1_000)
+                poll(nil, 0, 1)
             }
         }
     }

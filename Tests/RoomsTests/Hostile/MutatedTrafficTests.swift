@@ -106,7 +106,7 @@ import Testing
                 var random = seeded
                 for _ in 0..<Int.random(in: 5...60, using: &random) {
                     guard say(Reply(id: 0, .push(push(&random))), connection, &random) else { break }
-                    usleep(200)
+                    poll(nil, 0, 1)
                 }
                 connection.shutdown()
             }
