@@ -87,7 +87,7 @@ import Rooms
     )
     func expired(_ kind: RoomServer.Kind, _ bad: Int) async throws {
         guard let server = try await RoomServer(kind) else { return }
-        let route = try route { number in (3_600, number < bad ? -60 - Int64(number) : 3_600) }
+        let route = try route { number in (3_600, number < bad ? -600 + 60 * Int64(number) : 3_600) }
         let rt = try client(server, route)
         let room = rt.join("own:1")
         if bad == 1 {
@@ -103,7 +103,7 @@ import Rooms
     @Test("the same holds for the connection's token", arguments: RoomServer.Kind.allCases, [1, 2])
     func connectionExpired(_ kind: RoomServer.Kind, _ bad: Int) async throws {
         guard let server = try await RoomServer(kind) else { return }
-        let route = try route { number in (number < bad ? -60 - Int64(number) : 3_600, 3_600) }
+        let route = try route { number in (number < bad ? -600 + 60 * Int64(number) : 3_600, 3_600) }
         let rt = try client(server, route)
         let room = rt.join("own:1")
         try await eventually("a second request") { route.requests.count > 1 }
