@@ -31,6 +31,8 @@ package final class EventLoop: Sendable {
         var jobs: [@Sendable () -> Void] = []
         var thread: UInt = 0
         var isStopping = false
+        /// The thread has ended: nothing runs any more.
+        var isOver = false
         var isRung = false
     }
 
@@ -94,8 +96,12 @@ package final class EventLoop: Sendable {
     ///
     /// For rare work; data crosses in an `Inbox`.
     package func post(_ job: @escaping @Sendable () -> Void) {
-        shared.withLock { $0.jobs.append(job) }
-        wake()
+        let isOver = shared.withLock { shared in
+            if !shared.isOver { shared.jobs.append(job) }
+            return shared.isOver
+        }
+        // A job that never runs must not keep what it holds.
+        if !isOver { wake() }
     }
 
     /// Makes the loop run its wake handlers; several calls before it gets there count as one.
@@ -236,10 +242,22 @@ package final class EventLoop: Sendable {
                 isRung = dispatch(&events[index]) || isRung
             }
             while let action = core.timers.popDue(core.now) { action() }
-            if isRung, takeWake() { return }
+            if isRung, takeWake() { return end() }
             for handler in core.turnHandlers { handler() }
             core.longestTurn = max(core.longestTurn, SystemClock.now - core.now)
         }
+    }
+
+    /// Lets go of everything that was to run: much of it holds the loop in turn.
+    private func end() {
+        let jobs = shared.withLock { shared in
+            defer { shared.jobs = [] }
+            shared.isOver = true
+            return shared.jobs
+        }
+        let kept = (jobs, core.watches, core.timers, core.wakeHandlers, core.turnHandlers)
+        (core.watches, core.timers, core.wakeHandlers, core.turnHandlers) = ([:], TimerHeap(), [], [])
+        withExtendedLifetime(kept) {}
     }
 
     /// Milliseconds for epoll, rounded up so that a timer is due when it returns.

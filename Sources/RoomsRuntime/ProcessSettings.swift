@@ -3,6 +3,21 @@ internal import Glibc
 
 /// What a program that holds secrets and long connections asks of the kernel.
 package enum ProcessSettings {
+    /// Whether so many more descriptors can be had just now.
+    package static func hasDescriptors(_ count: Int) -> Bool {
+        var descriptors: [CInt] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<count {
+            let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+            if descriptor >= 0 {
+                descriptors.append(descriptor)
+            } else if errno != EBADF {
+                return false
+            }
+        }
+        return true
+    }
+
     /// What the program needs at least: its own threads' descriptors and some connections.
     package static let leastOpenFiles: UInt64 = 64
 

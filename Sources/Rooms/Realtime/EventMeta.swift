@@ -52,7 +52,9 @@ public enum RoomState: String, Hashable, Sendable {
     case joining
     /// In: events come.
     case joined
-    /// Refused; `ready()` throws why. Tried again only after some minutes, unless the user was kicked.
+    /// Refused; `ready()` throws why.
+    ///
+    /// Tried again only after some minutes, unless the user was kicked.
     case failed
     /// Left by the app.
     case left

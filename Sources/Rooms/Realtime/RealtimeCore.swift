@@ -53,8 +53,13 @@ final class RealtimeCore: PoolSink {
     func stop(_ done: @escaping () -> Void) {
         for request in requests.values { request.done(nil) }
         requests = [:]
-        guard let pool else { return done() }
-        pool.stop(done)
+        let finish = { [self] in
+            done()
+            // What leads back here from below: nothing of a client that is over stays.
+            (budget, pool, tokens, inboxes) = (nil, nil, nil, [:])
+        }
+        guard let pool else { return finish() }
+        pool.stop(finish)
     }
 
     func deliveriesRelieved() {

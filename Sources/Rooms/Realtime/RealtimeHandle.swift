@@ -29,8 +29,17 @@ final class RealtimeHandle: Sendable {
     /// Servers close on a frame of more than 64 KiB, with all rooms of its connection; the command's own fields need some.
     private static let mostPublished = 65_000
 
+    /// What a client needs at once: its loop and the log's, and a connection with what looks its address up.
+    private static let descriptors = 12
+
     init(url: String, options: RealtimeOptions) throws(RoomError) {
         let settings = try RealtimeSettings(url: url, options: options)
+        guard ProcessSettings.hasDescriptors(Self.descriptors) else {
+            throw RoomError(
+                .unavailable,
+                "this process has no descriptors left: a higher limit (ulimit -n) would be right"
+            )
+        }
         let transport = TransportLoop(name: "rooms-loop")
         self.transport = transport
         let reader = EventReader(settings)
@@ -63,6 +72,10 @@ final class RealtimeHandle: Sendable {
         if isOver { room.inbox.left() }
         let (core, inbox) = (core, room.inbox)
         do throws(RoomError) {
+            // A server closes the connection on it, with all other rooms.
+            guard !name.isEmpty else {
+                throw RoomError(.badRequest, "a room has a name, such as order:1042")
+            }
             let start = try Self.start(after: id)
             transport.loop.post { core.value.join(inbox, start) }
         } catch {
@@ -170,20 +183,23 @@ final class RealtimeHandle: Sendable {
             return state.lastRequest
         }
         let (core, inbox, loop) = (core, room.inbox, transport.loop)
-        let answer = await withCheckedContinuation { (continuation: CheckedContinuation<ReplyBody?, Never>) in
-            let waiting = Lock<CheckedContinuation<ReplyBody?, Never>?>(continuation)
+        // The answer crosses threads under a lock: the thread sanitizer does not see what a continuation orders.
+        let place = Lock<(waiter: CheckedContinuation<Void, Never>?, answer: ReplyBody?)>((nil, nil))
+        await withCheckedContinuation { continuation in
+            place.withLock { $0.waiter = continuation }
             let answer: @Sendable (ReplyBody?) -> Void = { body in
-                let waiter = waiting.withLock { waiting in
-                    defer { waiting = nil }
-                    return waiting
+                let waiter = place.withLock { place in
+                    defer { place.waiter = nil }
+                    if place.waiter != nil { place.answer = body }
+                    return place.waiter
                 }
-                waiter?.resume(returning: body)
+                waiter?.resume()
             }
             loop.post { core.value.ask(request, inbox, number, answer) }
             // The loop may have ended before it came to that.
             if state.withLock({ $0.isOver }) { answer(nil) }
         }
-        switch answer {
+        switch place.withLock({ $0.answer }) {
         case nil where room.state == .left: throw RoomError.left
         case nil: throw RoomError(.unavailable, "the link to the server was lost before its answer")
         case .error(let error): throw RoomError(protocolCode: error.code, reason: error.message)

@@ -15,7 +15,7 @@ struct RealtimeSettings: Sendable {
     init(url: String, options: RealtimeOptions) throws(RoomError) {
         self.url = try Self.parse(url, "the server's URL")
         guard self.url.isWebSocket else {
-            throw RoomError(.badRequest, "the server's URL: begins with http, ws:// or wss:// would be right")
+            throw RoomError(.badRequest, "the server's URL: it begins with http, ws:// or wss:// would be right")
         }
         let tls = TLSSettings(authorityFile: options.caFile)
         var webSocket = WebSocketOptions()
@@ -31,7 +31,16 @@ struct RealtimeSettings: Sendable {
         )
         auth.policy.timeout = Self.duration(options.authTimeout)
         auth.policy.connectTimeout = min(auth.policy.connectTimeout, auth.policy.timeout)
-        if let route = options.auth { auth.url = try Self.parse(route, "the auth route's URL") }
+        if let route = options.auth {
+            let url = try Self.parse(route, "the auth route's URL")
+            guard !url.isWebSocket else {
+                throw RoomError(
+                    .badRequest,
+                    "the auth route's URL: it begins with ws, http:// or https:// would be right"
+                )
+            }
+            auth.url = url
+        }
         if let token = options.token { auth.token = Secret(token) }
         var grantKeys: [ByteString: [ByteString: Secret]] = [:]
         for (name, grant) in options.grants {

@@ -99,20 +99,29 @@ public final class Room: Sendable {
         }
     }
 
+    /// How many events wait for a slow consumer of a sequence.
+    private static let waitingEvents = 1_024
+
     private func sequence<Element: Sendable>(
         _ wish: RoomListeners.Wish,
         _ make: @escaping @Sendable (RoomEvent) -> Element?
     ) -> AsyncStream<Element> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1_024)) { [inbox] continuation in
+        AsyncStream(bufferingPolicy: .bufferingNewest(Self.waitingEvents)) { [inbox] continuation in
             let isBehind = Lock(false)
             let listener = inbox.listeners.add(wish, end: { continuation.finish() }) { event in
                 guard let element = make(event) else { return }
-                let isDropped = if case .dropped = continuation.yield(element) { true } else { false }
-                let wasBehind = isBehind.withLock { isBehind in
-                    defer { isBehind = isDropped }
-                    return isBehind
+                let isNews = isBehind.withLock { isBehind in
+                    switch continuation.yield(element) {
+                    case .dropped:
+                        defer { isBehind = true }
+                        return !isBehind
+                    // It has caught up when half of the places are free, not with each event that it takes.
+                    case .enqueued(let places) where places >= Self.waitingEvents / 2: isBehind = false
+                    default: break
+                    }
+                    return false
                 }
-                if isDropped, !wasBehind { inbox.reportSlowConsumer(of: event.event) }
+                if isNews { inbox.reportSlowConsumer(of: event.event) }
             }
             continuation.onTermination = { _ in inbox.listeners.remove(listener) }
         }

@@ -72,12 +72,15 @@ final class RoomInbox: Sendable {
     }
 
     func joined(at position: RoomPosition?) {
-        let waiting = status.withLock { status in
+        let waiting: [CheckedContinuation<Void, any Error>]? = status.withLock { status in
+            // The answer was on its way when the app left.
+            guard status.state != .left else { return nil }
             status.state = .joined
             status.error = nil
             status.trouble = nil
             return Self.takeWaiting(&status)
         }
+        guard let waiting else { return }
         own("joined", JSONValue([]), at: position, waking: waiting)
     }
 
@@ -92,11 +95,13 @@ final class RoomInbox: Sendable {
     }
 
     func failed(_ error: RoomError) {
-        let waiting = status.withLock { status in
+        let waiting: [CheckedContinuation<Void, any Error>]? = status.withLock { status in
+            guard status.state != .left else { return nil }
             status.state = .failed
             status.error = error
             return Self.takeWaiting(&status)
         }
+        guard let waiting else { return }
         if error.code == .kicked {
             own("kicked", ["code": JSONValue(error.code.rawValue), "message": JSONValue(error.message)])
         } else {
