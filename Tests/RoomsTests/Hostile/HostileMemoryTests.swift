@@ -273,13 +273,15 @@ import Testing
 
     @Test("What still comes behind our close is not kept")
     func behindClose() async throws {
-        try await endure(24, { $0.webSocket.closeTimeout = .seconds(5) }) { attacker in
+        try await endure(60) { options in
+            options.webSocket.closeTimeout = .seconds(2)
+        } _: { attacker in
             // Told to leave, the client closes, and waits for a close that never comes.
             attacker.say(Reply(id: 0, .push(Push(channel: "", .disconnect(code: 3001, reason: "", reconnect: true)))))
             _ = attacker.hear()
             attacker.connection.write(Attacker.header(16 << 20))
-            for _ in 0..<200 where attacker.connection.write(Self.chunk) {}
-            Thread.detachNewThread { [connection = attacker.connection] in while !connection.read().isEmpty {} }
+            for _ in 0..<100 where attacker.connection.write(Self.chunk) {}
+            attacker.listen()
         }
     }
 
