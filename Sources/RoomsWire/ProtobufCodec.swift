@@ -17,23 +17,28 @@ package enum ProtobufCodec {
         _ frame: UnsafeRawBufferPointer,
         _ body: (Reply) -> Void
     ) throws(WireError) {
-        var allowance = mostElements
-        try withUnsafeMutablePointer(to: &allowance) { allowance throws(WireError) in
-            guard var reader = ProtobufReader(frame: frame, allowance: allowance) else {
-                throw WireError(.emptyFrame, at: 0)
-            }
-            repeat {
-                var message = try reader.delimited()
-                try reader.countElement()
-                body(try Reply(protobuf: &message))
-            } while !reader.isAtEnd
-        }
+        try forEachReply(frame) { message throws(WireError) in body(try Reply(protobuf: &message)) }
     }
 
     /// The same, with a short way for publications.
     package static func decodeIncoming(
         _ frame: UnsafeRawBufferPointer,
         _ body: (consuming Incoming) -> Void
+    ) throws(WireError) {
+        try forEachReply(frame) { message throws(WireError) in
+            if var plain = message.plainPublication() {
+                let publication = try Publication(protobuf: &plain.publication)
+                body(.publication(publication, channel: plain.channel))
+            } else {
+                body(.reply(try Reply(protobuf: &message)))
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func forEachReply(
+        _ frame: UnsafeRawBufferPointer,
+        _ read: (inout ProtobufReader) throws(WireError) -> Void
     ) throws(WireError) {
         var allowance = mostElements
         try withUnsafeMutablePointer(to: &allowance) { allowance throws(WireError) in
@@ -43,12 +48,7 @@ package enum ProtobufCodec {
             repeat {
                 var message = try reader.delimited()
                 try reader.countElement()
-                if var plain = message.plainPublication() {
-                    let publication = try Publication(protobuf: &plain.publication)
-                    body(.publication(publication, channel: plain.channel))
-                } else {
-                    body(.reply(try Reply(protobuf: &message)))
-                }
+                try read(&message)
             } while !reader.isAtEnd
         }
     }

@@ -32,18 +32,8 @@ extension EndToEnd {
         func `what was answered a quarter of a second before a kill is not repeated, though nothing else happened`()
             async throws
         {
-            let server = try ScriptedServer(.honest)
-            let receiver = try RecordingReceiver()
-            var setup = BridgeSetup(url: server.url)
-            setup.add(endpoint: "test", for: receiver.address, rooms: ["shop"])
-            let bridge = try BridgeProcess(setup)
-            try await bridge.start()
-            try await bridge.eventually("the room joined") { server.hasJoined("shop") }
-            for number in 1...3 { server.publish(Array("\(number)".utf8), to: "shop") }
-            try await bridge.eventually("three events") { receiver.acceptedCount == 3 }
-            let answered = try #require(receiver.requests.last?.answered)
-            try await eventually("a quarter of a second") { SystemClock.now - answered > RunChecker.window }
-            _ = try await bridge.kill()
+            let scene = try await KilledScene(ScriptedServer(.honest))
+            let (server, receiver, bridge) = (scene.server, scene.receiver, scene.bridge)
             try await bridge.start()
             server.publish(Array("4".utf8), to: "shop")
             try await bridge.eventually("the fourth event") { receiver.acceptedCount == 4 }

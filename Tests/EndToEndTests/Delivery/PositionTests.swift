@@ -11,19 +11,8 @@ extension EndToEnd {
             arguments: [1 << 53, 1 << 62, UInt64(Int64.max), UInt64.max - 4] as [UInt64]
         )
         func largeOffsets(first: UInt64) async throws {
-            let server = try ScriptedServer(.honest, first: first)
-            let receiver = try RecordingReceiver()
-            var setup = BridgeSetup(url: server.url)
-            setup.add(endpoint: "test", for: receiver.address, rooms: ["shop"])
-            let bridge = try BridgeProcess(setup)
-            try await bridge.start()
-            try await bridge.eventually("the room joined") { server.hasJoined("shop") }
-            for number in 1...3 { server.publish(Array("\(number)".utf8), to: "shop") }
-            try await bridge.eventually("three events") { receiver.acceptedCount == 3 }
-            // Old enough for its settlement to be on disk: nothing of it comes again.
-            let answered = try #require(receiver.requests.last?.answered)
-            try await eventually("a quarter of a second") { SystemClock.now - answered > RunChecker.window }
-            _ = try await bridge.kill()
+            let scene = try await KilledScene(ScriptedServer(.honest, first: first))
+            let (server, receiver, bridge) = (scene.server, scene.receiver, scene.bridge)
             server.publish(Array("4".utf8), to: "shop")
             try await bridge.start()
             try await bridge.eventually("the fourth event") { receiver.acceptedCount == 4 }
