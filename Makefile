@@ -41,6 +41,7 @@ bench: setup ## Measures against the bare libcurl loop and, where they are at ha
 	$(SWIFT) build -c release --static-swift-stdlib
 	@.build/release/roombench
 
+sanitize: TEST_TIMEOUT = $(SOAK_TIMEOUT)
 sanitize: setup ## Runs the tests under the thread and the address sanitizer
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/thread
 	@$(SWIFT_TEST) --sanitize=thread --scratch-path .build/thread 2>&1 | .ci/slowest
