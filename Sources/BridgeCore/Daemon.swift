@@ -127,6 +127,7 @@ final class Daemon {
                     id: snapshot.rooms[index],
                     name: configuration.rooms[index].name,
                     routes: plan.rooms[index],
+                    endpoints: plan.endpoints(of: index).map { snapshot.endpoints[$0] },
                     isFresh: snapshot.positions[index] == nil
                 )
             },
@@ -161,6 +162,13 @@ final class Daemon {
                 admission: { isAdmitted in
                     for intake in intakes { intake.admit(isAdmitted) }
                     if isAdmitted { for connection in connections { connection.resumeIntake() } }
+                },
+                crowded: { endpoint, isCrowded in
+                    for (intake, connection) in zip(intakes, connections) {
+                        for change in intake.endpoint(endpoint, isCrowded: isCrowded) {
+                            connection.rest(change.room, change.isResting)
+                        }
+                    }
                 },
                 failed: { [main] error in
                     // It logged why; whoever starts us next finds what was committed.

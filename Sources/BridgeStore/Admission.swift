@@ -2,6 +2,9 @@
 ///
 /// Closed while the writer's inbox is above its limit (until it is half empty), while the rows on disk have reached the
 /// size the operator set (until they are below 0.9 of it), and while the disk is full.
+///
+/// What is held by endpoints whose rooms are left is no part of that 0.9: they hold it for as long as they are down, and
+/// what the others have left must do.
 struct Admission: Sendable {
     let inboxLimit: Int
     let maxSize: Int
@@ -35,10 +38,12 @@ struct Admission: Sendable {
         if queued <= inboxLimit / 2 { isInboxFull = false }
     }
 
-    mutating func stored(_ waitingBytes: Int64) {
+    /// `crowded`: what is held by endpoints whose rooms are left.
+    mutating func stored(_ waitingBytes: Int64, crowded: Int64 = 0) {
+        let held = min(crowded, waitingBytes)
         if waitingBytes >= Int64(maxSize) {
             isBufferFull = true
-        } else if Double(waitingBytes) < 0.9 * Double(maxSize) {
+        } else if Double(waitingBytes - held) < 0.9 * Double(Int64(maxSize) - held) {
             isBufferFull = false
         }
     }

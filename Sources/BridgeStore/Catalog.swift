@@ -55,6 +55,8 @@ final class Catalog {
     private(set) var rooms: [Room] = []
     private(set) var lanes: [Lane] = []
     var tally = Tally()
+    /// What each endpoint has not settled, as the last commit left it.
+    private(set) var held: [EndpointID: Int64] = [:]
     /// Per id of a route, its endpoints that are configured; an id that is not here has none.
     private var routes: [Int64: [EndpointID]] = [:]
     /// Per id of a room, its place in `rooms`, -1 for none.
@@ -88,6 +90,7 @@ final class Catalog {
         }
         rooms[lane.room].lanes.append(lanes.count)
         lanes.append(lane)
+        held[lane.endpoint, default: 0] += lane.state.waitingBytes
         nextLane = max(nextLane, lane.id + 1)
         return true
     }
@@ -146,6 +149,15 @@ final class Catalog {
             nextLane = lane.id
         }
         tally = tallyBefore
+    }
+
+    /// What was changed is on disk.
+    func committed() {
+        for (index, before) in touchedLanes {
+            let lane = lanes[index]
+            held[lane.endpoint, default: 0] += lane.state.waitingBytes - before.waitingBytes
+        }
+        touchedLanes.removeAll(keepingCapacity: true)
     }
 
     var tallyChanged: Bool { tally != tallyBefore }

@@ -35,6 +35,7 @@ extension Ledger {
             try body()
             try writeTouched()
             try statements.commit.run()
+            catalog.committed()
         } catch {
             catalog.rollBack()
             retention.forget()

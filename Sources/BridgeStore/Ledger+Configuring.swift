@@ -24,6 +24,7 @@ extension Ledger {
         catalog = try Catalog(reading: database, logger: logger)
         counts.waitingRows = catalog.tally.waitingRows
         counts.waitingBytes = catalog.tally.waitingBytes
+        endpointNames = Dictionary(zip(endpointIDs, endpoints)) { first, _ in first }
         let holds = try holds()
         return StoreSnapshot(
             storeID: storeID,

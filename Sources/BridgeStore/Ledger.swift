@@ -19,6 +19,8 @@ final class Ledger {
     /// The head of the row being written; kept for its storage.
     var head: [UInt8] = []
     var counts = StoreCounts()
+    /// Of those that are configured.
+    var endpointNames: [EndpointID: ByteString] = [:]
     /// What the dead letters of each endpoint come to.
     var deadLetters: [EndpointID: DeadLetterSum] = [:]
     /// Rows whose damage was logged; no more lines once it is full.

@@ -38,16 +38,20 @@ package struct StorePorts: Sendable {
     package var committed: @Sendable ([PendingDelivery]) -> Void
     /// Whether more events may come in, whenever that changes.
     package var admission: @Sendable (Bool) -> Void
+    /// Whether an endpoint holds too much of the buffer, whenever that changes: its rooms are to be left until it does not.
+    package var crowded: @Sendable (EndpointID, Bool) -> Void
     /// The store cannot go on: nothing more is committed, the process must end.
     package var failed: @Sendable (StoreError) -> Void
 
     package init(
         committed: @escaping @Sendable ([PendingDelivery]) -> Void,
         admission: @escaping @Sendable (Bool) -> Void,
+        crowded: @escaping @Sendable (EndpointID, Bool) -> Void = { _, _ in },
         failed: @escaping @Sendable (StoreError) -> Void
     ) {
         self.committed = committed
         self.admission = admission
+        self.crowded = crowded
         self.failed = failed
     }
 }

@@ -40,6 +40,7 @@ final class StoreWriter {
     /// When the oldest of the settlements that wait was seen.
     private var settlementsSince: Instant?
     private var batch = WriteBatch()
+    private var marks: EndpointMarks
     private var passes: [(pass: RefillPass, done: @Sendable (RefillResult) -> Void)] = []
     private var timer: (id: TimerID, deadline: Instant)?
     private var lastWork: Instant
@@ -70,6 +71,7 @@ final class StoreWriter {
         self.deadLetters = deadLetters
         self.ports = ports
         self.logger = logger
+        marks = EndpointMarks(size: admission.withLock { $0.maxSize })
         lastWork = SystemClock.now
     }
 
@@ -164,10 +166,8 @@ final class StoreWriter {
         published.withLock { $0 = counts }
         let sums = ledger.deadLetters
         deadLetters.withLock { if $0 != sums { $0 = sums } }
-        admission.withLock { admission in
-            admission.took(bytes)
-            admission.stored(counts.waitingBytes)
-        }
+        admission.withLock { $0.took(bytes) }
+        noteStored()
         if !deliveries.isEmpty { ports.committed(deliveries) }
         if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
     }
@@ -226,7 +226,7 @@ final class StoreWriter {
         }
         let counts = ledger.counts
         published.withLock { $0 = counts }
-        admission.withLock { $0.stored(counts.waitingBytes) }
+        noteStored()
         if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
         loop.wake()
     }
@@ -247,8 +247,33 @@ final class StoreWriter {
     }
 
     private func tellAdmission() {
+        noteStored()
         noteBuffer()
         if let isOpen = admission.withLock({ $0.takeNews() }) { ports.admission(isOpen) }
+    }
+
+    /// What waits now, in all and for each endpoint.
+    private func noteStored() {
+        let waiting = ledger.counts.waitingBytes
+        let changes = marks.update(waiting: waiting, held: ledger.catalog.held)
+        admission.withLock { $0.stored(waiting, crowded: marks.overBytes) }
+        guard !isStopping, !hasFailed else { return }
+        for change in changes {
+            let fields = [
+                LogField(.endpoint, ledger.endpointNames[change.endpoint] ?? .empty), LogField(.bytes, change.held),
+                LogField(.limit, marks.size),
+            ]
+            if change.isOver {
+                logger.log(
+                    .warning,
+                    "an endpoint holds too much of the buffer: its rooms are left until it accepts some",
+                    fields
+                )
+            } else {
+                logger.log(.notice, "an endpoint holds less of the buffer again: its rooms are joined again", fields)
+            }
+            ports.crowded(change.endpoint, change.isOver)
+        }
     }
 
     private func noteBuffer() {

@@ -45,6 +45,22 @@ import Testing
         #expect(answer13 == true)
     }
 
+    @Test("what endpoints hold whose rooms are left does not count against the others")
+    func crowded() {
+        var admission = Admission(inboxLimit: 100, maxSize: 1_000)
+        admission.stored(1_000, crowded: 940)
+        #expect(admission.isBufferFull)
+        admission.stored(994, crowded: 940)
+        #expect(admission.isBufferFull)
+        admission.stored(993, crowded: 940)
+        #expect(!admission.isBufferFull)
+        // A row of two of them counts twice there.
+        admission.stored(1_000, crowded: 1_800)
+        #expect(admission.isBufferFull)
+        admission.stored(999, crowded: 1_800)
+        #expect(!admission.isBufferFull)
+    }
+
     @Test("it opens only when every reason is gone")
     func reasons() {
         var admission = Admission(inboxLimit: 100, maxSize: 1_000)

@@ -12,6 +12,8 @@ final class EventIntake: EventSink {
         var id: RoomID
         var name: ByteString
         var routes: RoomRoutes
+        /// All that get anything of it.
+        var endpoints: [EndpointID] = []
         /// Nothing of it was ever committed: where it begins has to be.
         var isFresh: Bool
     }
@@ -20,6 +22,7 @@ final class EventIntake: EventSink {
         var isAdmitted = true
         var needsBaseline: [Bool]
         var isJoined: [Bool]
+        var attendance: RoomAttendance
         /// Since the process began: the first time is worth a line.
         var wasJoined: [Bool]
         var isConnected = false
@@ -49,12 +52,31 @@ final class EventIntake: EventSink {
         self.append = append
         self.changed = changed
         let none = rooms.map { _ in false }
-        state = Lock(State(needsBaseline: rooms.map(\.isFresh), isJoined: none, wasJoined: none))
+        state = Lock(
+            State(
+                needsBaseline: rooms.map(\.isFresh),
+                isJoined: none,
+                attendance: RoomAttendance(endpoints: rooms.map(\.endpoints)),
+                wasJoined: none
+            )
+        )
     }
 
     /// Whether the store has room; said before the connection is told to go on.
     func admit(_ isAdmitted: Bool) {
         state.withLock { $0.isAdmitted = isAdmitted }
+    }
+
+    /// Which rooms are to be left for now, or joined again, since an endpoint holds too much of the buffer or does not any
+    /// more.
+    func endpoint(_ endpoint: EndpointID, isCrowded: Bool) -> [RoomAttendance.Change] {
+        let changes = state.withLock { state in
+            let changes = state.attendance.endpoint(endpoint, isCrowded: isCrowded)
+            for change in changes where change.isResting { state.isJoined[change.room] = false }
+            return changes
+        }
+        if !changes.isEmpty { changed() }
+        return changes
     }
 
     struct Summary: Equatable, Sendable {
@@ -166,7 +188,8 @@ final class EventIntake: EventSink {
     private func joined(_ index: Int, _ position: RoomPosition?, _ isDurable: Bool) -> AppendRecord? {
         let (isFirst, needsBaseline) = state.withLock { state in
             defer {
-                state.isJoined[index] = true
+                // One that begins is joined all the same, and left at once.
+                state.isJoined[index] = !state.attendance.isResting(index)
                 state.wasJoined[index] = true
                 if position != nil { state.needsBaseline[index] = false }
             }

@@ -15,6 +15,11 @@ struct RoutePlan {
         for room in rooms { self.rooms.append(plan(room)) }
     }
 
+    /// All that get anything of a room.
+    func endpoints(of room: Int) -> [Int] {
+        rooms[room].all.map { routes[$0] } ?? []
+    }
+
     private mutating func plan(_ room: RoomConfiguration) -> RoomRoutes {
         var routes = RoomRoutes(all: route(room.rules), otherwise: route(room.rules.filter { $0.events == nil }))
         for filter in Set(room.rules.flatMap { $0.events ?? [] }) {

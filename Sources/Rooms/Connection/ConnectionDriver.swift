@@ -67,6 +67,10 @@ final class ConnectionDriver {
         run { $0.remove(room, &$1) }
     }
 
+    func rest(_ room: Int, _ isResting: Bool) {
+        run { $0.rest(room, isResting, &$1) }
+    }
+
     func tokensArrived() {
         run { $0.tokensArrived(&$1) }
     }

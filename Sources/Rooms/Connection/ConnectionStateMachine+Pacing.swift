@@ -213,7 +213,7 @@ extension ConnectionStateMachine {
         // From the end: the last ones are joined last, so one look at each answer is enough.
         guard isJoining, sessions.indices.reversed().allSatisfy({ sessions[$0].isSettled }) else { return }
         isJoining = false
-        let wanted = sessions.count(where: \.isWanted)
+        let wanted = sessions.count { $0.isWanted && $0.state != .resting }
         let joined = sessions.count { $0.state == .live }
         turn.log(
             .info,

@@ -33,6 +33,13 @@ extension ConnectionStateMachine {
         settle(&turn)
     }
 
+    /// Leaves the room for now, or joins it again behind what was heard of it.
+    mutating func rest(_ room: Int, _ isResting: Bool, _ turn: inout Turn) {
+        sessions[room].rest(isResting)
+        enqueue(room)
+        settle(&turn)
+    }
+
     private mutating func begin(_ room: Int) {
         index.add(sessions[room].name, room)
         guard isReady else { return }

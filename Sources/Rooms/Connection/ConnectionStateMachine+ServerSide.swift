@@ -15,7 +15,8 @@ extension ConnectionStateMachine {
         listed = []
         var bytes = 0
         var requests: [NamedSubscribeRequest] = []
-        for (room, session) in sessions.enumerated() where session.isServerSide && session.isWanted {
+        for (room, session) in sessions.enumerated()
+        where session.isServerSide && session.isWanted && !session.isResting {
             guard let since = session.recoverySince else { continue }
             bytes += session.name.bytes.count + since.epoch.bytes.count + 32
             guard requests.count < listedLimit, bytes <= Self.listedBytes else { break }

@@ -48,6 +48,11 @@ package final class RoomsConnection: Sendable {
         driver.loop.post { [driver] in driver.value.resumeIntake() }
     }
 
+    /// Leaves a room for now, or joins it again behind what was heard of it; `room` as in `SinkItem`.
+    package func rest(_ room: Int, _ isResting: Bool) {
+        driver.loop.post { [driver] in driver.value.rest(room, isResting) }
+    }
+
     /// Closes cleanly; `done` is called on the loop once the server has answered, after a second at the latest.
     package func stop(_ done: @escaping @Sendable () -> Void) {
         driver.loop.post { [driver] in driver.value.stop(done) }

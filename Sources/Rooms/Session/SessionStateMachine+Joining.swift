@@ -5,7 +5,8 @@ internal import RoomsWire
 extension SessionStateMachine {
     mutating func subscribed(_ result: SubscribeResult, _ turn: inout Turn) {
         guard state == .joining else { return }
-        guard isWanted else { return state = .parting }
+        guard isWanted, unjoined != .resting else { return state = .parting }
+        defer { if isResting, isJoined { leave() } }
         expiredTokens = 0
         conviction = nil
         holdbacks = 0
@@ -281,7 +282,7 @@ extension SessionStateMachine {
 
     /// Joins again after a growing pause.
     private mutating func retry(_ turn: inout Turn) {
-        state = .wanting
+        state = unjoined
         pausedUntil = turn.now + policy.backoff.delay(step: troubles, random: turn.random)
         troubles += 1
     }
@@ -319,7 +320,7 @@ extension SessionStateMachine {
 
     mutating func left(_ turn: inout Turn) {
         guard isWanted else { return state = .gone }
-        state = .wanting
+        state = unjoined
         if !isAnchored { position = nil }
     }
 
@@ -356,7 +357,7 @@ extension SessionStateMachine {
         )
         if code == UnsubscribeCode.stateInvalidated { invalidate() }
         if code == UnsubscribeCode.stateInvalidated || code == UnsubscribeCode.expired { policy.tokens.expired(name) }
-        state = .wanting
+        state = unjoined
         if !isAnchored { position = nil }
         pauseAfterTrouble(&turn)
     }

@@ -6,8 +6,8 @@ extension SessionStateMachine {
     /// Not while an answer is awaited that will tell more.
     var canBePutIn: Bool {
         switch state {
-        case .away, .wanting, .failed: isWanted
-        case .joining, .filling, .live, .parting, .leaving, .gone: false
+        case .away, .wanting, .failed: isWanted && !isResting
+        case .joining, .filling, .live, .parting, .leaving, .resting, .gone: false
         }
     }
 

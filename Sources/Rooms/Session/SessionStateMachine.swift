@@ -37,6 +37,10 @@ struct SessionStateMachine {
         case leaving
         /// Refused; after a long pause to `wanting`; to `filling`, `live` when the server puts us into the room.
         case failed
+        /// Left for now; the position is kept.
+        ///
+        /// To `wanting`, `away`, `gone`.
+        case resting
         /// Left for good.
         case gone
     }
@@ -60,6 +64,8 @@ struct SessionStateMachine {
     var state = State.away
     /// False once the room is being left for good.
     private(set) var isWanted = true
+    /// It is to be left for now, once it is known where it goes on.
+    private(set) var isResting = false
     /// Nil until the room was joined for the first time.
     var position: RoomPosition?
     /// The sink knows the position that the room's first events follow.
@@ -158,7 +164,8 @@ struct SessionStateMachine {
 
     /// It lost what little it can ask for again and again: only a connection of its own tells whether that is to blame.
     var needsProbe: Bool {
-        isSuspect && state != .failed && lostInCompany + page.lostSingles + (isHistoryRefused ? lostRecoveries : 0) > 0
+        isSuspect && state != .failed && !isResting
+            && lostInCompany + page.lostSingles + (isHistoryRefused ? lostRecoveries : 0) > 0
     }
 
     /// How many events it knows to be missing.
@@ -169,8 +176,8 @@ struct SessionStateMachine {
 
     var isJoined: Bool { state == .live || state == .filling }
 
-    /// It is joined and in step, or it failed; nothing is under way.
-    var isSettled: Bool { state == .live || state == .failed || state == .gone }
+    /// It is joined and in step, failed, or left; nothing is under way.
+    var isSettled: Bool { state == .live || state == .failed || state == .resting || state == .gone }
 
     var wish: Wish? {
         guard inFlight == nil, pausedUntil == nil, heldUntil == nil, !awaitsToken else { return nil }
@@ -179,7 +186,7 @@ struct SessionStateMachine {
         case .parting: return .unsubscribe
         case .filling: return refreshAt == .due ? .refresh : .page
         case .live: return refreshAt == .due ? .refresh : nil
-        case .away, .joining, .leaving, .failed, .gone: return nil
+        case .away, .joining, .leaving, .failed, .resting, .gone: return nil
         }
     }
 
@@ -193,7 +200,7 @@ struct SessionStateMachine {
     // MARK: the connection
 
     mutating func connected() {
-        if state == .away { state = .wanting }
+        if state == .away { state = unjoined }
     }
 
     /// The connection ended.
@@ -236,20 +243,45 @@ struct SessionStateMachine {
         refreshAt = nil
         awaitsToken = false
         switch state {
-        case .away, .wanting, .failed: state = .gone
+        case .away, .wanting, .failed, .resting: state = .gone
         case .filling, .live:
-            state = .parting
-            live = LiveBuffer()
-            inFlight = nil
-            attempt &+= 1
+            leave()
         case .joining, .parting, .leaving, .gone: break
         }
+    }
+
+    /// Leaves the room for now, and keeps where it goes on, or wants it again.
+    mutating func rest(_ isResting: Bool) {
+        guard isWanted else { return }
+        self.isResting = isResting
+        switch state {
+        case .wanting, .resting: state = unjoined
+        case .filling, .live: if isResting { leave() }
+        case .away, .joining, .parting, .leaving, .failed, .gone: break
+        }
+    }
+
+    /// What it becomes where it is not joined.
+    ///
+    /// A room that begins now is joined once all the same, so that it is known where it goes on.
+    var unjoined: State {
+        let isKnown = isAnchored || startsEarliest || wasDurable != nil
+        return isResting && isKnown ? .resting : .wanting
+    }
+
+    /// Nothing of it is handed on from here.
+    mutating func leave() {
+        state = .parting
+        live = LiveBuffer()
+        inFlight = nil
+        attempt &+= 1
+        refreshAt = nil
     }
 
     mutating func tick(_ turn: inout Turn) {
         if let pausedUntil, pausedUntil <= turn.now {
             self.pausedUntil = nil
-            if state == .failed { state = .wanting }
+            if state == .failed { state = unjoined }
         }
         if let heldUntil, heldUntil <= turn.now { self.heldUntil = nil }
         refreshAt?.check(turn)

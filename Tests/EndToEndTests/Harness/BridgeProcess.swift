@@ -124,6 +124,8 @@ struct BridgeSetup {
     var rooms: [String] = []
     /// nil: no token.
     var user: String? = "bridge"
+    /// The server's name.
+    var key = "main"
     var server = ""
     var extra = ""
 
@@ -157,7 +159,7 @@ struct BridgeSetup {
         let endpoints = endpoints.sorted { $0.key < $1.key }.map { "    \"\($0.key)\": \($0.value)" }
         return """
             {
-              "servers": { "main": { "url": "\(url)"\(auth)\(server) } },
+              "servers": { "\(key)": { "url": "\(url)"\(auth)\(server) } },
               "endpoints": {
             \(endpoints.joined(separator: ",\n"))
               },
