@@ -82,6 +82,7 @@ final class Daemon {
         let snapshot = try store.configure(
             rooms: configuration.rooms.map { RoomKey(server: configuration.servers[$0.server].key, room: $0.name) },
             endpoints: configuration.endpoints.map(\.name),
+            losing: configuration.endpoints.map(\.lossRule),
             routes: plan.routes
         )
         let dispatcher = Dispatcher(
@@ -100,6 +101,7 @@ final class Daemon {
             ),
             logger: logger
         )
+        dispatcher.lose(snapshot.losses)
         for server in configuration.servers.indices { connect(server, plan, snapshot, store) }
         start(store, dispatcher)
         if store.isNew {
@@ -159,6 +161,7 @@ final class Daemon {
         store.start(
             StorePorts(
                 committed: { dispatcher.submit($0) },
+                lost: { dispatcher.lose($0) },
                 admission: { isAdmitted in
                     for intake in intakes { intake.admit(isAdmitted) }
                     if isAdmitted { for connection in connections { connection.resumeIntake() } }

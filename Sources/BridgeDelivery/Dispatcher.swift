@@ -60,6 +60,11 @@ package final class Dispatcher: Sendable {
         inbox.put(.noted(notes))
     }
 
+    /// Takes gaps of lanes that lost everything up to their rows, in order with what is submitted; from any thread.
+    package func lose(_ gaps: [PendingDelivery]) {
+        if !gaps.isEmpty { inbox.put(.lost(gaps)) }
+    }
+
     /// Begins no new attempts, waits for those on their way, then calls `done` on the loop; at the latest after `limit`.
     package func drain(within limit: Duration, _ done: @escaping @Sendable () -> Void) {
         transport.loop.post { [core] in core.value.drain(within: limit, done) }

@@ -7,6 +7,7 @@ final class DispatcherCore {
     enum Message: Sendable {
         case fresh([PendingDelivery])
         case noted([Note])
+        case lost([PendingDelivery])
         case refilled(RefillResult)
     }
 
@@ -95,6 +96,7 @@ final class DispatcherCore {
             switch message {
             case .fresh(let deliveries): admit(deliveries)
             case .noted(let notes): note(notes)
+            case .lost(let gaps): lose(gaps)
             case .refilled(let result): refilled(result)
             }
         }
@@ -106,6 +108,16 @@ final class DispatcherCore {
         for delivery in deliveries {
             if let place = index[delivery.lane.endpoint] {
                 endpoints[place].update { $0.admit(delivery) }
+            } else {
+                meetStranger()
+            }
+        }
+    }
+
+    private func lose(_ gaps: [PendingDelivery]) {
+        for gap in gaps {
+            if let place = index[gap.lane.endpoint] {
+                endpoints[place].update { $0.lose(gap) }
             } else {
                 meetStranger()
             }

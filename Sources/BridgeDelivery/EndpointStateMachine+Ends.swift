@@ -6,6 +6,7 @@ extension EndpointStateMachine {
     /// `wall`: milliseconds since 1970.
     mutating func finish(_ attempt: Attempt, _ verdict: Verdict, _ now: Instant, wall: Int64) -> Outcome {
         inFlight -= 1
+        defer { applyLosses(attempt.lane) }
         switch verdict {
         case .delivered:
             return delivered(attempt, now)

@@ -155,6 +155,23 @@ struct EndpointStateMachine {
         want(lane)
     }
 
+    /// What the lane had up to the gap's row is lost.
+    mutating func lose(_ gap: PendingDelivery) {
+        let lane = lane(of: gap.lane, gap.room)
+        lanes[lane].losses.append(gap)
+        if lanes[lane].phase != .inFlight { applyLosses(lane) }
+    }
+
+    mutating func applyLosses(_ lane: Int) {
+        guard !lanes[lane].losses.isEmpty else { return }
+        let size = lanes[lane].bytes
+        for gap in lanes[lane].losses { lanes[lane].lose(gap) }
+        lanes[lane].losses = []
+        bytes += lanes[lane].bytes - size
+        if lanes[lane].phase == .idle { makeReady(lane) }
+        want(lane)
+    }
+
     /// The store's answer to `nextRefill`.
     mutating func refilled(_ result: RefillResult) {
         isAsking = false

@@ -69,6 +69,8 @@ struct LaneQueue {
     var wait: TimerID?
     /// It waits only because nothing stands behind what is set aside.
     var awaitsSuccessor = false
+    /// Gaps for what it lost while an attempt was on its way.
+    var losses: [PendingDelivery] = []
     /// In the queue of those that want more from the store.
     var isWanting = false
     /// An answer of the store is on its way.
@@ -193,7 +195,42 @@ struct LaneQueue {
         skipped = 0
         turn = 0
         if aside.isEmpty { head = Trial() } else { aside.removeFirst() }
-        return Settlement(lane: lane, row: record.row, seq: record.seq)
+        var settlement = Settlement(lane: lane, row: record.row, seq: record.seq)
+        if let gap = record.loss, let to = gap.to, to >= gap.from { settlement.told = gap.from...to }
+        return settlement
+    }
+
+    // MARK: what is lost
+
+    /// Everything up to the row of `gap` is gone, and the gap stands in its place; not while an attempt is on its way.
+    ///
+    /// A gap that was tried before keeps its range, since the receiver may know it by its id: the new one then tells of the
+    /// rest.
+    mutating func lose(_ gap: PendingDelivery) {
+        guard case .gap(var new, let at) = gap.body else { return }
+        var kept = RingBuffer<PendingDelivery>()
+        var first = Trial()
+        for index in 0..<records.count {
+            let record = records[index]
+            let trial = index < aside.count ? aside[index] : index == aside.count ? head : Trial()
+            guard record.row <= gap.row, let old = record.loss else { continue }
+            let isSame = old.epoch == new.epoch && old.incarnation == new.incarnation
+            guard !isSame || trial.attempts > 0 else { continue }
+            if isSame, old.from == new.from { new.from = old.to.map { $0 == .max ? $0 : $0 + 1 } ?? new.from }
+            if kept.isEmpty { first.attempts = trial.attempts }
+            kept.append(record)
+        }
+        if new.to.map({ $0 >= new.from }) ?? true {
+            var delivery = gap
+            delivery.body = .gap(new, at: at)
+            kept.append(delivery)
+        }
+        for index in 0..<records.count where records[index].row > gap.row { kept.append(records[index]) }
+        records = kept
+        bytes = (0..<kept.count).reduce(0) { $0 + kept[$1].bytes }
+        (aside, head, turn) = ([], first, 0)
+        awaitsSuccessor = false
+        cursor = max(cursor, RowID(gap.row.rawValue + 1))
     }
 
     private mutating func take() -> PendingDelivery? {
@@ -206,7 +243,9 @@ struct LaneQueue {
     ///
     /// An answer of the store that is on its way no longer fits and is dropped when it comes.
     mutating func trim() {
-        let kept = aside.count + 1
+        // Of what was lost the store gives nothing.
+        let losses = (0..<records.count).last { records[$0].loss != nil } ?? 0
+        let kept = max(aside.count, losses) + 1
         guard records.count > kept else { return }
         records.keepFirst(kept)
         bytes = (0..<kept).reduce(0) { $0 + records[$1].bytes }

@@ -23,6 +23,12 @@ package struct PendingDelivery: Sendable {
         self.body = body
     }
 
+    /// The gap that stands for what this lane lost.
+    package var loss: Gap? {
+        if case .gap(let gap, _) = body, gap.reason == .retention { return gap }
+        return nil
+    }
+
     /// What it holds in memory, roughly.
     package var bytes: Int {
         switch body {
@@ -39,6 +45,8 @@ package struct Settlement: Sendable {
     package var seq: Int64
     /// Nil: it was accepted.
     package var deadLetter: DeadLetter?
+    /// What a gap `retention` told of, when it is known where that ends.
+    package var told: ClosedRange<UInt64>?
 
     package init(lane: Lane, row: RowID, seq: Int64) {
         self.lane = lane

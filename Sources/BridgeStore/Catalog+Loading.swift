@@ -114,9 +114,33 @@ extension Catalog {
             found.append(lane)
             return true
         }
-        for lane in found where !add(lane) {
-            logger.error("a lane is there twice", LogField(.row, lane.id))
+        let losses = try readLosses(database)
+        for var lane in found {
+            lane.state.losses = losses[lane.id] ?? []
+            if !add(lane) { logger.error("a lane is there twice", LogField(.row, lane.id)) }
         }
+    }
+
+    private func readLosses(_ database: Database) throws(SQLiteError) -> [Int64: [Loss]] {
+        var losses: [Int64: [Loss]] = [:]
+        let statement = try database.prepare(
+            "SELECT lane, row, seq, at, first, last, epoch, incarnation FROM losses ORDER BY lane, row",
+            doing: "reading what was lost"
+        )
+        try statement.query { (row) throws(SQLiteError) in
+            let loss = Loss(
+                epoch: ByteString(copying: row.bytes(6)),
+                incarnation: UInt32(truncatingIfNeeded: row.integer(7)),
+                from: UInt64(bitPattern: row.integer(4)),
+                to: row.isNull(5) ? nil : UInt64(bitPattern: row.integer(5)),
+                row: row.integer(1),
+                seq: row.integer(2),
+                at: row.integer(3)
+            )
+            losses[row.integer(0), default: []].append(loss)
+            return true
+        }
+        return losses
     }
 }
 

@@ -41,6 +41,8 @@ final class Catalog {
             var waitingBytes: Int64 = 0
             /// Dead letters since the last that was accepted.
             var skipped: Int64 = 0
+            /// What it lost and was not told yet, in order; all below `next`.
+            var losses: [Loss] = []
         }
     }
 

@@ -36,8 +36,19 @@ struct EndpointMarks {
         return changes.sorted { $0.endpoint < $1.endpoint }
     }
 
-    /// With the rest of the buffer taken even what is just passing through would be too much: then it is for those who
-    /// hold a good part of it.
+    /// With the rest of the buffer taken even what is just passing through would be too much: then it is for those
+    /// who hold a good part of it.
+    ///
+    /// Whether an endpoint that is not over would be.
+    func isOver(_ held: Int64, waiting: Int64) -> Bool {
+        goes(held, max(0, size - waiting))
+    }
+
+    /// Not yet so far below the mark that it is worth while to have gone there.
+    func isFar(_ held: Int64, waiting: Int64) -> Bool {
+        Double(held) > 0.78 * Double(max(0, size - waiting) + held)
+    }
+
     private func goes(_ held: Int64, _ free: Int64) -> Bool {
         free > 0 ? Double(held) > 0.8 * Double(free + held) : held > size / 20
     }

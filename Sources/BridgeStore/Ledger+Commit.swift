@@ -197,8 +197,9 @@ extension Ledger {
                 }
             }
         }
-        for (index, _) in catalog.touchedLanes {
+        for (index, before) in catalog.touchedLanes {
             let lane = catalog.lanes[index]
+            if lane.state.losses != before.losses { try write(lane.state.losses, ofLane: lane.id) }
             let room = catalog.rooms[lane.room].id.rawValue
             try statements.writeLane.run { row in
                 row.set(1, lane.id)

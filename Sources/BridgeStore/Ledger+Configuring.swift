@@ -9,6 +9,7 @@ extension Ledger {
     func configure(
         rooms: [RoomKey],
         endpoints: [ByteString],
+        losing rules: [LossRule] = [],
         routes: [[Int]]
     ) throws(SQLiteError) -> StoreSnapshot {
         var roomIDs: [RoomID] = []
@@ -25,6 +26,7 @@ extension Ledger {
         counts.waitingRows = catalog.tally.waitingRows
         counts.waitingBytes = catalog.tally.waitingBytes
         endpointNames = Dictionary(zip(endpointIDs, endpoints)) { first, _ in first }
+        lossRules = Dictionary(zip(endpointIDs, rules)) { first, _ in first }
         let holds = try holds()
         return StoreSnapshot(
             storeID: storeID,
@@ -34,13 +36,14 @@ extension Ledger {
             holds: endpointIDs.map { holds[$0] },
             routes: routeIDs,
             lanes: laneStates(),
+            losses: untoldLosses(),
             lastCommitted: lastRow
         )
     }
 
     private func laneStates() -> [LaneState] {
         catalog.lanes.filter {
-            $0.state.waitingRows > 0 || $0.state.acknowledged > 0 || $0.state.skipped > 0
+            $0.state.waitingRows > 0 || $0.state.acknowledged > 0 || $0.state.skipped > 0 || !$0.state.losses.isEmpty
         }.map { lane in
             let room = catalog.rooms[lane.room]
             return LaneState(
@@ -147,6 +150,11 @@ extension Ledger {
                 catalog.tally.sweepFrom = min(from, lane.state.next)
                 catalog.tally.sweepTo = max(catalog.tally.sweepTo, lane.state.tail)
             }
+            try database.prepare(
+                "DELETE FROM losses WHERE lane IN (SELECT id FROM lanes WHERE endpoint = ?1)",
+                doing: "dropping an endpoint"
+            )
+            .run { $0.set(1, id.rawValue) }
             try database.prepare("DELETE FROM lanes WHERE endpoint = ?1", doing: "dropping an endpoint")
                 .run { $0.set(1, id.rawValue) }
             try database.prepare("DELETE FROM endpoints WHERE id = ?1", doing: "dropping an endpoint")

@@ -10,6 +10,7 @@ extension Ledger {
         guard let slot = catalog.slot(of: settlement.lane.room),
             let index = catalog.lane(of: settlement.lane.endpoint, in: slot)
         else { return }
+        settleLosses(settlement, lane: index)
         let lane = catalog.lanes[index].state
         let row = min(settlement.row.rawValue, lane.tail)
         guard row >= lane.next else { return }
@@ -25,12 +26,17 @@ extension Ledger {
             }
         }
         try goBack(from: row, to: lane.next, index: index, slot: slot)
+        correctEnd(of: index)
+    }
+
+    /// With nothing left nothing waits.
+    func correctEnd(of index: Int) {
         let rest = catalog.lanes[index].state
         guard rest.next > rest.tail, rest.waitingRows != 0 || rest.waitingBytes != 0 else { return }
         counts.damaged += 1
         logger.error(
             "a room came to its end with another number of events than were stored for it",
-            LogField(.room, catalog.rooms[slot].key.room),
+            LogField(.room, catalog.rooms[catalog.lanes[index].room].key.room),
             LogField(.count, rest.waitingRows)
         )
         catalog.change(lane: index) { lane in
@@ -62,7 +68,7 @@ extension Ledger {
         }
     }
 
-    private func settled(_ facts: RowFacts, index: Int) {
+    func settled(_ facts: RowFacts, index: Int) {
         guard catalog.route(facts.route, has: catalog.lanes[index].endpoint) else { return }
         catalog.change(lane: index) { lane in
             lane.waitingRows -= 1
@@ -135,7 +141,7 @@ extension Ledger {
     }
 
     /// Nil when the row names a room that is not there.
-    private func facts(_ row: Row) -> RowFacts? {
+    func facts(_ row: Row) -> RowFacts? {
         guard let slot = catalog.slot(of: RoomID(row.integer(1))) else { return nil }
         return RowFacts(
             row: row.integer(0),

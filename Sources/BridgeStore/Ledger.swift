@@ -21,6 +21,9 @@ final class Ledger {
     var counts = StoreCounts()
     /// Of those that are configured.
     var endpointNames: [EndpointID: ByteString] = [:]
+    var lossRules: [EndpointID: LossRule] = [:]
+    /// In order.
+    var ages: [AgeMark] = []
     /// What the dead letters of each endpoint come to.
     var deadLetters: [EndpointID: DeadLetterSum] = [:]
     /// Rows whose damage was logged; no more lines once it is full.
@@ -46,6 +49,7 @@ final class Ledger {
         storeID = try Self.readStoreID(database)
         catalog = try Catalog(reading: database, logger: logger)
         deadLetters = try Self.readDeadLetters(database)
+        ages = try Self.readAges(database)
     }
 
     /// The last id that was given out.
@@ -82,6 +86,8 @@ package struct StoreCounts: Sendable, Equatable {
     package var duplicates = 0
     /// Rows whose last lane settled them.
     package var released = 0
+    /// Rows that were given up for an endpoint.
+    package var lost = 0
     /// Rows that were read and are not what was written.
     package var damaged = 0
     /// Rows on disk, each once, and their size.
@@ -108,6 +114,11 @@ struct Statements {
     let factsInRange: Statement
     let rowsFrom: Statement
     let payload: Statement
+    let headsFrom: Statement
+    let writeLoss: Statement
+    let dropLosses: Statement
+    let writeAge: Statement
+    let dropAges: Statement
 
     /// A payload up to this size is read along with its row; a larger one only when the row is taken.
     static let inlinePayload = 2_048
@@ -171,5 +182,19 @@ struct Statements {
             doing: "reading waiting events"
         )
         payload = try database.prepare("SELECT payload FROM events WHERE id = ?1", doing: "reading a payload")
+        headsFrom = try database.prepare(
+            """
+            SELECT id, room, route, prev, length(head) + length(payload), seq, head FROM events
+            WHERE id BETWEEN ?1 AND ?2 ORDER BY id
+            """,
+            doing: "reading waiting events"
+        )
+        writeLoss = try database.prepare(
+            "REPLACE INTO losses VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            doing: "storing what was lost"
+        )
+        dropLosses = try database.prepare("DELETE FROM losses WHERE lane = ?1", doing: "forgetting what was lost")
+        writeAge = try database.prepare("REPLACE INTO ages VALUES (?1, ?2)", doing: "storing an age")
+        dropAges = try database.prepare("DELETE FROM ages WHERE row < ?1", doing: "forgetting ages")
     }
 }

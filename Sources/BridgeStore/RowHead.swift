@@ -131,6 +131,27 @@ enum RowHead {
         )
     }
 
+    /// The place of an event (its offset twice) or of a gap.
+    static func range(
+        _ bytes: UnsafeRawBufferPointer
+    ) -> (epoch: ByteString, incarnation: UInt32, from: UInt64, to: UInt64?)? {
+        guard let flags = bytes.first else { return nil }
+        if flags & kindMask == gap {
+            guard case .gap(let gap, _) = decode(bytes, epoch: nil, payload: { .empty }) else { return nil }
+            return (gap.epoch, gap.incarnation, gap.from, gap.to)
+        }
+        var reader = Reader(bytes: bytes)
+        _ = reader.byte()
+        guard let offset = reader.number(), let incarnation = reader.number(), reader.number() != nil else {
+            return nil
+        }
+        if flags & kindMask != binary {
+            guard reader.number() != nil, reader.number() != nil else { return nil }
+        }
+        guard let epoch = reader.string() else { return nil }
+        return (ByteString(copying: epoch), UInt32(truncatingIfNeeded: incarnation), offset, offset)
+    }
+
     private static func shared(_ bytes: UnsafeRawBufferPointer, _ known: ByteString?) -> ByteString {
         if let known, known.equals(bytes) { return known }
         return ByteString(copying: bytes)

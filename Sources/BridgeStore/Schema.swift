@@ -28,7 +28,10 @@
 //     between `tally.sweep_from` and `sweep_to`, and the writer deletes them a slice at a time.
 // 10. A dead letter is a copy of its row, made in the transaction that settles it: it stays whatever the lanes do, until
 //     somebody removes it or its endpoint goes.
-// 11. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
+// 11. What an endpoint lost because its operator said so is below the `next` of its lane, and stands in `losses` until the
+//     endpoint has the gap: one a stream, with the row and the seq of the last that is gone.
+// 12. `ages`: every row below `row` was committed at `at` or before.
+// 13. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
 //
 // Deleting rule 6 in other words: with next(L) for each lane L of the row's room whose endpoint is in the row's route,
 // a row goes when its id is below the least next(L). There is no index over rows by room: it would cost more than all the
@@ -40,7 +43,7 @@
 /// The tables, their version, and the settings of the connection.
 enum Schema {
     /// `PRAGMA user_version` of a store that this program writes.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
     /// `PRAGMA application_id`: "RBst".
     static let applicationID: Int64 = 0x5242_7374
 
@@ -89,6 +92,16 @@ enum Schema {
         );
         """
 
+    /// What lanes lost and were not told, and since when rows wait; times are in milliseconds since 1970.
+    static let losses = """
+        CREATE TABLE losses (
+            lane INTEGER NOT NULL, row INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
+            first INTEGER NOT NULL, last INTEGER, epoch BLOB NOT NULL, incarnation INTEGER NOT NULL,
+            PRIMARY KEY (lane, row)
+        ) WITHOUT ROWID;
+        CREATE TABLE ages (row INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+        """
+
     static let tables = """
         CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE tally (
@@ -113,6 +126,7 @@ enum Schema {
         );
         \(deadLetters)
         \(holds)
+        \(losses)
         INSERT INTO tally VALUES (1, 1, 0, 0, 0, -1);
         """
 }

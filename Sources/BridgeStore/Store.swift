@@ -41,14 +41,16 @@ package final class Store: Sendable {
 
     /// Tells which rooms, endpoints and routes (sets of indices into `endpoints`) there are; before `start`.
     ///
+    /// `rules` are parallel to `endpoints`; without them nobody loses anything.
     /// An endpoint that is gone loses its lanes; a room that is gone keeps its position and what waits for it.
     package func configure(
         rooms: [RoomKey],
         endpoints: [ByteString],
+        losing rules: [LossRule] = [],
         routes: [[Int]]
     ) throws(StoreError) -> StoreSnapshot {
         do {
-            return try ledger.configure(rooms: rooms, endpoints: endpoints, routes: routes)
+            return try ledger.configure(rooms: rooms, endpoints: endpoints, losing: rules, routes: routes)
         } catch {
             throw StoreError(error, path: ledger.path)
         }

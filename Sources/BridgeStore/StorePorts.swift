@@ -29,6 +29,8 @@ package struct StoreSnapshot: Sendable {
     package var routes: [RouteID]
     /// All with something waiting or ever acknowledged, also of rooms that are not configured any more.
     package var lanes: [LaneState]
+    /// Gaps that stand before all else in their lanes, in order.
+    package var losses: [PendingDelivery]
     package var lastCommitted: RowID
 }
 
@@ -36,6 +38,8 @@ package struct StoreSnapshot: Sendable {
 package struct StorePorts: Sendable {
     /// After COMMIT, in commit order, one per row and endpoint; in one order with the answers of `refill`.
     package var committed: @Sendable ([PendingDelivery]) -> Void
+    /// Gaps of lanes that lost everything up to their rows, in one order with `committed`.
+    package var lost: @Sendable ([PendingDelivery]) -> Void
     /// Whether more events may come in, whenever that changes.
     package var admission: @Sendable (Bool) -> Void
     /// Whether an endpoint holds too much of the buffer, whenever that changes: its rooms are to be left until it does not.
@@ -45,11 +49,13 @@ package struct StorePorts: Sendable {
 
     package init(
         committed: @escaping @Sendable ([PendingDelivery]) -> Void,
+        lost: @escaping @Sendable ([PendingDelivery]) -> Void = { _ in },
         admission: @escaping @Sendable (Bool) -> Void,
         crowded: @escaping @Sendable (EndpointID, Bool) -> Void = { _, _ in },
         failed: @escaping @Sendable (StoreError) -> Void
     ) {
         self.committed = committed
+        self.lost = lost
         self.admission = admission
         self.crowded = crowded
         self.failed = failed

@@ -41,6 +41,7 @@ final class StoreWriter {
     private var settlementsSince: Instant?
     private var batch = WriteBatch()
     private var marks: EndpointMarks
+    private let losses: LossKeeper
     private var passes: [(pass: RefillPass, done: @Sendable (RefillResult) -> Void)] = []
     private var timer: (id: TimerID, deadline: Instant)?
     private var lastWork: Instant
@@ -71,8 +72,10 @@ final class StoreWriter {
         self.deadLetters = deadLetters
         self.ports = ports
         self.logger = logger
-        marks = EndpointMarks(size: admission.withLock { $0.maxSize })
+        let size = admission.withLock { $0.maxSize }
+        marks = EndpointMarks(size: size)
         lastWork = SystemClock.now
+        losses = LossKeeper(ledger, size: size, logger: logger, now: lastWork)
     }
 
     /// Everything there is to do now; runs whenever the loop was woken or a deadline came.
@@ -82,6 +85,7 @@ final class StoreWriter {
         guard !hasFailed else { return finishIfAsked() }
         do {
             try commitDue()
+            try lose()
             try read()
             try sweep()
             try truncateWhenIdle()
@@ -231,6 +235,21 @@ final class StoreWriter {
         loop.wake()
     }
 
+    /// One slice of what endpoints may lose.
+    private func lose() throws(SQLiteError) {
+        guard !isStopping, !isDiskFull else { return }
+        do {
+            let ports = ports
+            let isBusy = try losses.step(now: SystemClock.now, wall: SystemClock.wallMilliseconds) { ports.lost($0) }
+            if isBusy { loop.wake() }
+        } catch {
+            guard case .full = error.code else { throw error }
+            return noteDisk(isFull: true, error)
+        }
+        let counts = ledger.counts
+        published.withLock { $0 = counts }
+    }
+
     private func truncateWhenIdle() throws(SQLiteError) {
         guard ledger.database.pagesInLog > 0, SystemClock.now - lastWork >= Self.idleDelay else { return }
         try checkpoint(.truncate)
@@ -255,7 +274,8 @@ final class StoreWriter {
     /// What waits now, in all and for each endpoint.
     private func noteStored() {
         let waiting = ledger.counts.waitingBytes
-        let changes = marks.update(waiting: waiting, held: ledger.catalog.held)
+        let held = ledger.catalog.held.filter { ledger.lossRules[$0.key]?.onOverflow != true }
+        let changes = marks.update(waiting: waiting, held: held)
         admission.withLock { $0.stored(waiting, crowded: marks.overBytes) }
         guard !isStopping, !hasFailed else { return }
         for change in changes {
@@ -297,6 +317,7 @@ final class StoreWriter {
         if let settlementsSince {
             deadline = min(deadline ?? .distantFuture, settlementsSince + WriteBatch.patience)
         }
+        if let due = losses.deadline { deadline = min(deadline ?? .distantFuture, due) }
         if deadline == nil, isDiskFull { deadline = probeAt }
         if deadline == nil, ledger.database.pagesInLog > 0 { deadline = lastWork + Self.idleDelay }
         guard let deadline else { return }

@@ -197,6 +197,14 @@ import Testing
             "3:73: endpoints.app.retry_after_max: is \"900d\", must be at most \"31d\""
         ),
         .endpoint(
+            #"{"url": "http://127.0.0.1/x", "max_age": "500ms"}"#,
+            "3:65: endpoints.app.max_age: is below a second, must be a time such as \"24h\""
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "overflow": "gaps"}"#,
+            #"3:66: endpoints.app.overflow: is "gaps", must be one of "leave", "gap"; did you mean "gap"?"#
+        ),
+        .endpoint(
             #"{"url": "http://127.0.0.1/x", "insecure_http": "yes"}"#,
             "3:71: endpoints.app.insecure_http: is a text, must be true or false"
         ),

@@ -1,4 +1,5 @@
 package import BridgeDelivery
+package import BridgeModel
 package import RoomsRuntime
 package import RoomsTransport
 
@@ -62,6 +63,9 @@ package struct EndpointConfiguration: Sendable {
     package var statusPolicy = StatusPolicy()
     /// The longest pause that the endpoint may ask for.
     package var longestPause = defaultLongestPause
+
+    /// What it may lose.
+    package var lossRule = LossRule.none
 
     package static let defaultLongestPause = Duration.seconds(86_400)
     package static let defaultConcurrency = 8

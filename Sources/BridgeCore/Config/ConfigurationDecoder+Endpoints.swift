@@ -1,4 +1,5 @@
 internal import BridgeDelivery
+internal import BridgeModel
 internal import RoomsRuntime
 internal import RoomsTransport
 internal import RoomsWire
@@ -12,9 +13,9 @@ extension ConfigurationDecoder {
                 "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
                 keys: [
                     "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
-                    "conflict", "retry_after_max",
+                    "conflict", "retry_after_max", "overflow", "max_age",
                 ],
-                later: ["ack", "batch", "format", "max_age", "overflow"]
+                later: ["ack", "batch", "format"]
             )
         else { return nil }
         let target = target(object)
@@ -23,6 +24,7 @@ extension ConfigurationDecoder {
         let ca = certificates(object, of: target)
         let policy = statusPolicy(object)
         let longestPause = object["retry_after_max"]?.duration(upTo: "31d", written: "24h")
+        let lossRule = lossRule(object)
         guard let target else { return nil }
         return EndpointConfiguration(
             name: entry.name,
@@ -31,13 +33,24 @@ extension ConfigurationDecoder {
             concurrency: concurrency ?? EndpointConfiguration.defaultConcurrency,
             ca: ca,
             statusPolicy: policy,
-            longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause
+            longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause,
+            lossRule: lossRule
         )
     }
 
     private static let statusWords: [(word: ByteString, action: StatusPolicy.Action)] = [
         ("ok", .accept), ("event", .refuse), ("retry", .fail), ("endpoint", .unauthorized), ("overload", .overload),
     ]
+
+    private func lossRule(_ object: ConfigurationObject) -> LossRule {
+        var rule = LossRule.none
+        rule.onOverflow = object["overflow"]?.word(of: ["leave", "gap"]) == "gap"
+        if let value = object["max_age"], let age = value.duration(upTo: "366d", written: "24h") {
+            if age < .seconds(1) { value.reject("is below a second, must be a time such as \"24h\"") }
+            rule.maxAge = age
+        }
+        return rule
+    }
 
     private func statusPolicy(_ object: ConfigurationObject) -> StatusPolicy {
         var policy = StatusPolicy()
