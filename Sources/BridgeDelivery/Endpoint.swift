@@ -136,6 +136,17 @@ final class Endpoint: HTTPConnectionOwner {
         pump()
     }
 
+    func mayRetry(_ connection: HTTPConnection) -> Bool {
+        connection.attempt.map { machine.mayRetry($0) } ?? false
+    }
+
+    func tookBack(_ connection: HTTPConnection) {
+        free.append(connection)
+        guard let attempt = connection.attempt.take() else { return }
+        machine.takeBack(attempt)
+        pump()
+    }
+
     func arm(_ deadline: Instant) {
         guard deadline < armed, !isClosed else { return }
         if let timer { transport.loop.cancel(timer) }

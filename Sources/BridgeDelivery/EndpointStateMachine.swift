@@ -234,6 +234,18 @@ struct EndpointStateMachine {
         return Attempt(lane: lane, number: lanes[lane].beginAttempt(), serial: serial, epoch: epoch)
     }
 
+    /// Whether an attempt whose connection was gone may begin again at once: not when the endpoint waits since.
+    func mayRetry(_ attempt: Attempt) -> Bool {
+        hold == nil || attempt.epoch == epoch
+    }
+
+    /// An attempt came to nothing and may not begin again: its record is ready as if it had never begun.
+    mutating func takeBack(_ attempt: Attempt) {
+        inFlight -= 1
+        lanes[attempt.lane].takeBackAttempt()
+        makeReady(attempt.lane)
+    }
+
     /// How many attempts there were.
     var attempts: UInt64 { serial }
 

@@ -8,13 +8,24 @@ protocol HTTPConnectionOwner: AnyObject {
     func finished(_ connection: HTTPConnection, _ result: AttemptResult)
     /// The connection wants `HTTPConnection.check` to be called at its deadline at the latest.
     func arm(_ deadline: Instant)
+    /// Whether the attempt may begin again at once.
+    func mayRetry(_ connection: HTTPConnection) -> Bool
+    /// It may not: the attempt counts as never begun, and the connection is free.
+    func tookBack(_ connection: HTTPConnection)
 }
 
 /// A place for one request at a time, with a connection that is kept between them while the peer allows it.
 ///
 /// A connection that was used before and dies without a byte of the answer gets one more try on a new one, which does
-/// not count as a failure: the peer closed it while our request was on its way. Belongs to the loop's thread.
+/// not count as a failure: the peer closed it while our request was on its way.
+///
+/// An answer is credited to the request it belongs to and to no other: a connection on which anything came that no request
+/// waited for, or whose request was answered before it was sent in full, carries no other request.
+///
+/// Belongs to the loop's thread.
 final class HTTPConnection {
+    /// What `request` keeps of its storage from one attempt to the next.
+    private static let keptRequest = 256 * 1024
     /// After this a connection is not used again, so that a name that moved is noticed.
     private static let longestLife = Duration.seconds(300)
 
@@ -75,10 +86,11 @@ final class HTTPConnection {
         totalDeadline = now + timeouts.total
         hasRetried = false
         if case .idle(let stream) = state {
-            begin(on: stream, now)
-        } else {
-            connect(now)
+            // What has come since the last answer belongs to no request: it must not be taken for an answer to this one.
+            if holdsNothing(stream) { return begin(on: stream, now) }
+            close()
         }
+        connect(now)
     }
 
     /// Ends what is overdue.
@@ -92,7 +104,7 @@ final class HTTPConnection {
         case .connecting:
             close()
             let error = TransportError(.timedOut, "cannot connect to \(target.summary): no answer in time")
-            owner.finished(self, .failed(AttemptFailure(.connect(error))))
+            finish(.failed(AttemptFailure(.connect(error))))
         case .exchanging:
             end(AttemptFailure(.noAnswer))
         }
@@ -124,7 +136,7 @@ final class HTTPConnection {
         case .failure(let error):
             state = .closed
             deadline = .distantFuture
-            owner.finished(self, .failed(AttemptFailure(.connect(error))))
+            finish(.failed(AttemptFailure(.connect(error))))
         case .success(let stream):
             answers = 0
             openedAt = transport.loop.now
@@ -141,9 +153,16 @@ final class HTTPConnection {
         isWaitingToSend = false
         deadline = min(now + timeouts.head, totalDeadline)
         owner.arm(deadline)
+        sendOn(stream)
+    }
+
+    /// Sends what the connection takes now.
+    private func sendOn(_ stream: Stream) {
         do throws(TransportError) {
             try send(on: stream)
         } catch {
+            // Who hangs up in the middle of a request may have answered it before; nobody answers what was not begun.
+            if sent > 0 { receiveOn(stream) }
             broken(error)
         }
     }
@@ -178,15 +197,17 @@ final class HTTPConnection {
             // With TLS it may be news of the protocol itself, which is no harm.
             if !isEncrypted || !holdsNothing(stream) { close() }
         case .exchanging(let stream):
-            do throws(TransportError) {
-                // What the peer says first: it may refuse a request before it has read it.
-                if readiness != .writable { try receive(on: stream) }
-                if case .exchanging(let same) = state, same === stream, readiness.contains(.writable) {
-                    try send(on: stream)
-                }
-            } catch {
-                broken(error)
-            }
+            // What the peer says first: it may refuse a request before it has read it.
+            if readiness != .writable { receiveOn(stream) }
+            if case .exchanging(let same) = state, same === stream, readiness.contains(.writable) { sendOn(stream) }
+        }
+    }
+
+    private func receiveOn(_ stream: Stream) {
+        do throws(TransportError) {
+            try receive(on: stream)
+        } catch {
+            broken(error)
         }
     }
 
@@ -224,9 +245,7 @@ final class HTTPConnection {
         }
         answers += 1
         let now = transport.loop.now
-        if isClean, decoder.isReusable, sent == request.bytes.count, now - openedAt < Self.longestLife,
-            !isEncrypted || holdsNothing(stream)
-        {
+        if isClean, decoder.isReusable, sent == request.bytes.count, now - openedAt < Self.longestLife {
             if answers == 1 { limitIdleTime() }
             state = .idle(stream)
             deadline = now + idleTime
@@ -234,14 +253,19 @@ final class HTTPConnection {
         } else {
             close()
         }
-        owner.finished(self, .answered(answer(status)))
+        finish(.answered(answer(status)))
+    }
+
+    private func finish(_ result: AttemptResult) {
+        if request.bytes.count > Self.keptRequest { request = RequestHead() }
+        owner.finished(self, result)
     }
 
     private func answer(_ status: Int) -> Answer {
         decoder.head.map { Answer($0, wall: SystemClock.wallMilliseconds) } ?? Answer(status: status)
     }
 
-    /// Whether nothing more has come through TLS, where no watch tells of it.
+    /// Whether nothing has come that was not read.
     private func holdsNothing(_ stream: Stream) -> Bool {
         do throws(TransportError) {
             return try stream.receive(into: buffer) == .wouldBlock
@@ -267,13 +291,13 @@ final class HTTPConnection {
         guard answers > 0, !hasRetried else { return false }
         hasRetried = true
         close()
-        connect(transport.loop.now)
+        if owner.mayRetry(self) { connect(transport.loop.now) } else { owner.tookBack(self) }
         return true
     }
 
     private func end(_ failure: AttemptFailure) {
         let answer = decoder.status.map(answer)
         close()
-        owner.finished(self, answer.map { .answered($0) } ?? .failed(failure))
+        finish(answer.map { .answered($0) } ?? .failed(failure))
     }
 }

@@ -128,6 +128,11 @@ struct LaneQueue {
         return head.attempts
     }
 
+    /// The attempt that began last does not count.
+    mutating func takeBackAttempt() {
+        if turn < aside.count { aside[turn].attempts -= 1 } else { head.attempts -= 1 }
+    }
+
     /// The current record was refused for its own sake; what is known of it now.
     mutating func refuse(_ refusal: Refusal, serial: UInt64, wall: Int64) -> Trial {
         func count(_ trial: inout Trial) -> Trial {

@@ -37,6 +37,9 @@ struct Framing {
         return length.map { .sized($0) } ?? .untilClose
     }
 
+    /// A length other than zero, or a coding.
+    var announcesBody: Bool { isEncoded || !isLengthClear || (length ?? 0) > 0 }
+
     private mutating func takeLength(_ value: UnsafeRawBufferPointer) {
         var numbers: [UInt64?] = []
         HTTPGrammar.forEachListed(value) { numbers.append(HTTPGrammar.decimal($0)) }
@@ -53,7 +56,9 @@ struct Framing {
 
     private mutating func takeEncoding(_ value: UnsafeRawBufferPointer) {
         if length != nil || !isLengthClear { isOdd = true }
+        var isEmpty = true
         HTTPGrammar.forEachListed(value) { coding in
+            isEmpty = false
             if HTTPGrammar.equals(coding, "identity") {
                 isOdd = true
                 return
@@ -63,5 +68,6 @@ struct Framing {
             isChunked = HTTPGrammar.equals(coding, "chunked")
             if codings > 1 { isOdd = true }
         }
+        if isEmpty { isOdd = true }
     }
 }

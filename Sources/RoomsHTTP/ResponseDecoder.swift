@@ -37,6 +37,8 @@ package struct ResponseDecoder {
     private var headBytes = 0
     private var headerLines = 0
     private var interimAnswers = 0
+    /// What the lines of chunk sizes hold beside the sizes.
+    private var extensionBytes = 0
     private var isHeadComplete = false
     private var isOdd = false
     private var isClosing = false
@@ -67,6 +69,7 @@ package struct ResponseDecoder {
         headBytes = 0
         headerLines = 0
         interimAnswers = 0
+        extensionBytes = 0
         isHeadComplete = false
         isOdd = false
         isClosing = false
@@ -254,6 +257,8 @@ package struct ResponseDecoder {
         }
         let rest = HTTPGrammar.trimmed(UnsafeRawBufferPointer(rebasing: line[index...]))
         guard index > 0, rest.isEmpty || rest[0] == UInt8(ascii: ";") else { return fail(.malformedBody) }
+        extensionBytes += rest.count
+        guard extensionBytes <= limits.headBytes else { return fail(.malformedBody) }
         if size > 0 {
             phase = .chunk(size)
         } else {
@@ -285,6 +290,8 @@ package struct ResponseDecoder {
         isClosing = framing.isClosing
         isOdd = isOdd || framing.isOdd
         if current.status == 204 || current.status == 304 {
+            // These have no body, but whoever writes a length may well send one.
+            if framing.announcesBody { isOdd = true }
             phase = .complete
             return
         }

@@ -81,7 +81,7 @@ package struct ResponseHead: Sendable {
 package struct ResponseLimits: Sendable {
     /// One line of the head, of the chunk sizes and of the trailer.
     package var lineBytes: Int
-    /// All lines of the head, interim answers included; and once more for the trailer.
+    /// All lines of the head, interim answers included; once more for the trailer, and for the extensions of chunks.
     package var headBytes: Int
     package var headerLines: Int
     package var interimAnswers: Int

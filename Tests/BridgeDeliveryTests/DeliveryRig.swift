@@ -66,6 +66,18 @@ final class DeliveryRig: Sendable {
         }
     }
 
+    /// Keeps the loop in one turn while `body` runs: what that brings about is found together afterwards.
+    func whileLoopStands(_ body: () async throws -> Void) async throws {
+        let (stands, mayGoOn) = (Gate(), Gate())
+        defer { mayGoOn.open() }
+        transport.loop.post {
+            stands.open()
+            mayGoOn.wait()
+        }
+        try await eventually("the loop's turn") { stands.isOpen }
+        try await body()
+    }
+
     /// Begins to drain; what happens after this returns happens while it drains.
     func beginDrain(_ done: @escaping @Sendable () -> Void) async {
         dispatcher.drain(within: .seconds(30), done)

@@ -117,6 +117,12 @@ package final class RawConnection: Sendable {
         return bytes
     }
 
+    /// Whether bytes, or the end, are there to be read within that time.
+    package func hasInput(within limit: Duration) -> Bool {
+        var poll = pollfd(fd: descriptor.withLock { $0 }, events: Int16(POLLIN), revents: 0)
+        return Glibc.poll(&poll, 1, Int32(limit.wholeMilliseconds)) > 0
+    }
+
     /// False when the peer is gone.
     @discardableResult
     package func write(_ bytes: [UInt8]) -> Bool {
