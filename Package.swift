@@ -99,7 +99,7 @@ let package = Package(
         tests("ConventionTests", needs: []),
         tests("RoomsRuntimeTests", needs: ["RoomsRuntime", "BridgeTestSupport"]),
         tests("RoomsWireTests", needs: ["RoomsWire", "RoomsRuntime", "BridgeTestSupport"]),
-        tests("RoomsHTTPTests", needs: ["RoomsHTTP", "RoomsRuntime", "BridgeTestSupport"]),
+        tests("RoomsHTTPTests", needs: ["RoomsHTTP", "RoomsTransport", "RoomsRuntime", "BridgeTestSupport"]),
         tests(
             "RoomsTransportTests",
             needs: ["RoomsTransport", "RoomsWebSocket", "RoomsHTTP", "RoomsRuntime", "BridgeTestSupport"]

@@ -43,7 +43,7 @@ struct Framing {
     private mutating func takeLength(_ value: UnsafeRawBufferPointer) {
         var numbers: [UInt64?] = []
         HTTPGrammar.forEachListed(value) { numbers.append(HTTPGrammar.decimal($0)) }
-        if numbers.count != 1 || length != nil || isEncoded { isOdd = true }
+        if HTTPGrammar.decimal(value) == nil || length != nil || isEncoded { isOdd = true }
         if numbers.isEmpty { isLengthClear = false }
         for number in numbers {
             if number == nil || number != (length ?? number) {

@@ -214,10 +214,11 @@ package struct ResponseDecoder {
         else { return fail(.malformedStatusLine) }
         var start = 9
         while start < line.count, line[start] == 0x20 { start += 1 }
-        guard line.count >= start + 3, line.count == start + 3 || line[start + 3] == 0x20,
+        let isBare = line.count == start + 3
+        guard isBare || line.count > start + 3 && !(UInt8(ascii: "0")...UInt8(ascii: "9") ~= line[start + 3]),
             let status = HTTPGrammar.decimal(UnsafeRawBufferPointer(rebasing: line[start..<start + 3]))
         else { return fail(.malformedStatusLine) }
-        if start > 9 || minor == 0 || line.contains(0x0d) { isOdd = true }
+        if start > 9 || minor == 0 || line.contains(0x0d) || !isBare && line[start + 3] != 0x20 { isOdd = true }
         current.status = Int(status)
         current.minorVersion = Int(minor)
         phase = .headerLine

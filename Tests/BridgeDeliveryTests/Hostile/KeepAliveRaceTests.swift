@@ -25,7 +25,8 @@ import Testing
 
     @Test(
         "whenever a used connection ends, no attempt is burned, nothing comes twice and nothing is lost",
-        arguments: [1, 2, 3, 4, 5, 6] as [UInt64], [false, true]
+        arguments: [1, 2, 3, 4, 5, 6] as [UInt64],
+        [false, true]
     )
     func burnsNothing(seed: UInt64, isUnix: Bool) async throws {
         let folder = try TemporaryDirectory()

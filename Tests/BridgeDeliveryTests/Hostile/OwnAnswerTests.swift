@@ -30,7 +30,11 @@ import Testing
         case withTheNextRequest
     }
 
-    @Test("what follows a complete answer never becomes the outcome of the next request", arguments: surplus, Moment.allCases)
+    @Test(
+        "what follows a complete answer never becomes the outcome of the next request",
+        arguments: surplus,
+        Moment.allCases
+    )
     func dropsSurplus(_ texts: (String, String), _ moment: Moment) async throws {
         let (answer, surplus) = texts
         let mayFollow = Gate()
@@ -93,17 +97,21 @@ import Testing
         var testDescription: String { "\(status.map(String.init) ?? "nothing") and \(end)" }
     }
 
-    static let early: [Early] = [Early.End.stays, .closes, .resets].flatMap { end in
-        [
-            Early(status: 417, end: end, again: [2]),
-            Early(status: 413, end: end, again: []),
-            Early(status: 401, end: end, again: [2]),
-            Early(status: 500, end: end, again: [2]),
-            Early(status: 200, end: end, again: []),
-        ]
-    } + [Early(status: nil, end: .closes, again: [2]), Early(status: nil, end: .resets, again: [2])]
+    static let early: [Early] =
+        [Early.End.stays, .closes, .resets].flatMap { end in
+            [
+                Early(status: 417, end: end, again: [2]),
+                Early(status: 413, end: end, again: []),
+                Early(status: 401, end: end, again: [2]),
+                Early(status: 500, end: end, again: [2]),
+                Early(status: 200, end: end, again: []),
+            ]
+        } + [Early(status: nil, end: .closes, again: [2]), Early(status: nil, end: .resets, again: [2])]
 
-    @Test("an answer that comes before the request was sent in full counts for it, and its connection serves no other", arguments: early)
+    @Test(
+        "an answer that comes before the request was sent in full counts for it, and its connection serves no other",
+        arguments: early
+    )
     func countsEarlyAnswer(_ early: Early) async throws {
         let text = "\"" + String(repeating: "0123456789", count: 800_000) + "\""
         let rest = Lock<Int?>(nil)
@@ -154,7 +162,10 @@ import Testing
         receiver.stop()
     }
 
-    @Test("a used connection that breaks in the middle of a request costs no attempt, and the request begins anew", arguments: [false, true])
+    @Test(
+        "a used connection that breaks in the middle of a request costs no attempt, and the request begins anew",
+        arguments: [false, true]
+    )
     func beginsAnew(isReset: Bool) async throws {
         let text = "\"" + String(repeating: "0123456789", count: 800_000) + "\""
         let receiver = try RawReceiver { peer in
