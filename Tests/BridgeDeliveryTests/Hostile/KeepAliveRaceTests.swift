@@ -46,7 +46,7 @@ import Testing
                 switch mood {
                 case .stays: continue
                 case .endsAtOnce: break
-                case .endsSoon: _ = spin(delay)
+                case .endsSoon: spin(delay)
                 case .endsUnread: guard peer.connection.hasInput(within: .seconds(20)) else { return }
                 case .endsInHead: _ = peer.connection.read(exactly: 40)
                 case .endsIdle: if peer.connection.hasInput(within: .milliseconds(2)) { continue }
@@ -72,12 +72,4 @@ import Testing
         for mood in Mood.allCases { #expect(moods.withLock { $0[mood] ?? 0 } > 10) }
         receiver.stop()
     }
-}
-
-/// Lets a time pass that is too short to sleep.
-private func spin(_ time: Duration) -> Int {
-    let end = SystemClock.now + time
-    var turns = 0
-    while SystemClock.now < end { turns += 1 }
-    return turns
 }

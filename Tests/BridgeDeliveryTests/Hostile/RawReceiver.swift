@@ -103,3 +103,9 @@ final class RawReceiver: Sendable {
 func plainAnswer(_ status: Int, _ fields: String = "") -> String {
     "HTTP/1.1 \(status) X\r\n\(fields)content-length: 0\r\n\r\n"
 }
+
+/// Lets a time pass that is too short to sleep.
+func spin(_ time: Duration) {
+    let end = SystemClock.now + time
+    while SystemClock.now < end {}
+}
