@@ -46,7 +46,12 @@ final class Endpoint: HTTPConnectionOwner {
         self.held = held
         self.hasPlaceForDeadLetter = hasPlaceForDeadLetter
         self.refill = refill
-        writer = RequestWriter(beginning: Self.beginning(settings), storeID: storeID, keys: settings.signing)
+        writer = RequestWriter(
+            beginning: Self.beginning(settings),
+            storeID: storeID,
+            keys: settings.signing,
+            format: settings.format
+        )
         classifier = ResponseClassifier(settings.statusPolicy)
         report = EndpointReport(logger: logger.with(LogField(.endpoint, settings.name)))
         machine = EndpointStateMachine(

@@ -18,6 +18,7 @@ package struct EndpointSettings: Sendable {
     /// Fields that every request carries, among them `authorization`.
     package var headers: [Header] = []
     package var userAgent: ByteString = "roombridge"
+    package var format = DeliveryFormat.standard
     /// Attempts at a time, one for each room at most.
     package var concurrency = 8
     package var timeouts: DeliveryTimeouts
@@ -60,7 +61,7 @@ package struct EndpointSettings: Sendable {
     /// Whoever reads a configuration calls this to find out what cannot stand in a request.
     package func requestBeginning() throws(RequestError) -> RequestHead {
         var head = try RequestHead(method: "POST", target: path, host: host)
-        try head.add("content-type", "application/json")
+        if let type = format.contentType { try head.add("content-type", type) }
         try head.add("user-agent", userAgent)
         try head.add("accept", "application/json")
         for header in headers { try head.add(foreign: header.name, ByteString(header.value.bytes)) }

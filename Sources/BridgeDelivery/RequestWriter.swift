@@ -10,15 +10,17 @@ final class RequestWriter {
     private static let longestForeignValue = 4_096
 
     private let beginning: RequestHead
+    private let format: DeliveryFormat
     private let ids: WebhookID
     private let signature: Signature
-    private var context = StandardBody.Context(id: [], previousSeq: 0)
+    private var context = RecordContext(id: [], previousSeq: 0)
     private var body: [UInt8] = []
     private var signatures: [UInt8] = []
 
     /// `beginning` holds the fields that are the same in every request.
-    init(beginning: RequestHead, storeID: ByteString, keys: [Secret]) {
+    init(beginning: RequestHead, storeID: ByteString, keys: [Secret], format: DeliveryFormat = .standard) {
         self.beginning = beginning
+        self.format = format
         ids = WebhookID(storeID: storeID)
         signature = Signature(keys: keys)
     }
@@ -38,8 +40,8 @@ final class RequestWriter {
         context.previousSeq = previousSeq
         context.skipped = skipped
         body.removeAll(keepingCapacity: true)
-        StandardBody.append(delivery, context, to: &body)
         request.restart(from: beginning)
+        addContent(delivery, to: &request)
         request.add("webhook-id", unchecked: context.id)
         request.add("webhook-timestamp", number: now / 1_000)
         if signature.isNeeded {
@@ -51,6 +53,30 @@ final class RequestWriter {
         request.add("content-length", number: Int64(body.count))
         request.end()
         request.append(body: body)
+    }
+
+    /// Writes the body, and the fields that belong to it.
+    private func addContent(_ delivery: PendingDelivery, to request: inout RequestHead) {
+        switch (format, delivery.body) {
+        case (.standard, _):
+            StandardBody.append(delivery, context, to: &body)
+        case (.ndjson, _):
+            StandardBody.append(delivery, context, isLine: true, to: &body)
+            body.append(UInt8(ascii: "\n"))
+        case (.cloudEvents, _):
+            CloudEvent.append(delivery, context, to: &body)
+        case (.cloudEventsBinary, _):
+            CloudEvent.append(delivery, context, to: &request, &body)
+        case (.raw, .event(let event)):
+            request.add(
+                "content-type",
+                literal: event.shape == .binary ? "application/octet-stream" : "application/json"
+            )
+            event.payload.withBytes { body.append(contentsOf: $0) }
+        case (.raw, .gap):
+            request.add("content-type", literal: "application/json")
+            StandardBody.append(delivery, context, to: &body)
+        }
     }
 
     private func addFields(_ delivery: PendingDelivery, to request: inout RequestHead) {

@@ -55,6 +55,18 @@ package struct RequestHead: Sendable {
     package mutating func add(_ name: StaticString, percentEncoding value: ByteString) {
         append(name)
         append(": ")
+        append(percentEncoding: value)
+    }
+
+    /// The same, where the rest of the name is known to be clean.
+    package mutating func add(_ prefix: StaticString, _ name: ByteString, percentEncoding value: ByteString) {
+        append(prefix)
+        bytes.append(contentsOf: name.bytes)
+        append(": ")
+        append(percentEncoding: value)
+    }
+
+    private mutating func append(percentEncoding value: ByteString) {
         for byte in value.bytes {
             if byte > 0x20, byte < 0x7f, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "%") {
                 bytes.append(byte)
@@ -72,6 +84,13 @@ package struct RequestHead: Sendable {
         append(name)
         append(": ")
         bytes.append(contentsOf: value)
+        append("\r\n")
+    }
+
+    package mutating func add(_ name: StaticString, literal value: StaticString) {
+        append(name)
+        append(": ")
+        append(value)
         append("\r\n")
     }
 

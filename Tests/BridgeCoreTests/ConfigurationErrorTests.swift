@@ -225,8 +225,8 @@ import Testing
             #"3:54: endpoints.app.sining: is not a known key; did you mean "signing"?"#
         ),
         .endpoint(
-            #"{"url": "http://127.0.0.1/x", "format": "cloudevents"}"#,
-            "3:54: endpoints.app.format: is not supported by this version of RoomBridge, leave it out"
+            #"{"url": "http://127.0.0.1/x", "format": "cloudevent"}"#,
+            #"3:64: endpoints.app.format: is "cloudevent", must be one of "standard", "ndjson", "cloudevents", "cloudevents-binary", "raw"; did you mean "cloudevents"?"#
         ),
         .endpoint(
             #"{"url": "http://127.0.0.1/x", "batch": {"max_events": 100}}"#,

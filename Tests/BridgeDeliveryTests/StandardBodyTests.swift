@@ -108,7 +108,7 @@ import Testing
 
     private func text(_ delivery: PendingDelivery, previous: Int64 = 0) -> String {
         var text: [UInt8] = []
-        StandardBody.append(delivery, StandardBody.Context(id: Array("rb_x".utf8), previousSeq: previous), to: &text)
+        StandardBody.append(delivery, RecordContext(id: Array("rb_x".utf8), previousSeq: previous), to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -63,6 +63,7 @@ package struct EndpointConfiguration: Sendable {
     package var statusPolicy = StatusPolicy()
     /// The longest pause that the endpoint may ask for.
     package var longestPause = defaultLongestPause
+    package var format = DeliveryFormat.standard
 
     /// What it may lose.
     package var lossRule = LossRule.none

@@ -13,9 +13,9 @@ extension ConfigurationDecoder {
                 "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
                 keys: [
                     "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
-                    "conflict", "retry_after_max", "overflow", "max_age",
+                    "conflict", "retry_after_max", "overflow", "max_age", "format",
                 ],
-                later: ["ack", "batch", "format"]
+                later: ["ack", "batch"]
             )
         else { return nil }
         let target = target(object)
@@ -25,6 +25,7 @@ extension ConfigurationDecoder {
         let policy = statusPolicy(object)
         let longestPause = object["retry_after_max"]?.duration(upTo: "31d", written: "24h")
         let lossRule = lossRule(object)
+        let format = object["format"]?.word(of: DeliveryFormat.allCases.map { ByteString($0.rawValue) })
         guard let target else { return nil }
         return EndpointConfiguration(
             name: entry.name,
@@ -34,6 +35,7 @@ extension ConfigurationDecoder {
             ca: ca,
             statusPolicy: policy,
             longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause,
+            format: format.flatMap { DeliveryFormat(rawValue: $0.string) } ?? .standard,
             lossRule: lossRule
         )
     }

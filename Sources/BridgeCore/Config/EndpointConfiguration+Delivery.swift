@@ -13,6 +13,7 @@ extension EndpointConfiguration {
         settings.concurrency = concurrency
         settings.statusPolicy = statusPolicy
         settings.retry.longestAsked = longestPause
+        settings.format = format
         return settings
     }
 

@@ -2,7 +2,7 @@ internal import BridgeTestSupport
 internal import Foundation
 internal import RoomsRuntime
 
-/// Python's `http.server` with `standardwebhooks`, in a process of its own.
+/// Python's `http.server` with `standardwebhooks` and `cloudevents`, in a process of its own.
 final class PythonReceiver: Sendable {
     private let folder: TemporaryDirectory
     private let child: ChildProcess
@@ -12,6 +12,16 @@ final class PythonReceiver: Sendable {
         var headers: [String: String]
         var body: [UInt8]
         var isVerified: Bool
+        /// What `cloudevents` made of it, as `cloudevents` names it.
+        var events: [CloudEvent]
+        /// Why it could make nothing of it.
+        var error: String?
+    }
+
+    struct CloudEvent: Sendable {
+        var attributes: [String: String]
+        /// Data that is not JSON.
+        var bytes: [UInt8]?
     }
 
     init() async throws {
@@ -41,7 +51,14 @@ final class PythonReceiver: Sendable {
         return Entry(
             headers: object["headers"] as? [String: String] ?? [:],
             body: [UInt8](body),
-            isVerified: object["verified"] as? Bool ?? false
+            isVerified: object["verified"] as? Bool ?? false,
+            events: (object["events"] as? [[String: Any]] ?? []).map { event in
+                CloudEvent(
+                    attributes: event["attributes"] as? [String: String] ?? [:],
+                    bytes: (event["bytes"] as? String).flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+                )
+            },
+            error: object["error"] as? String
         )
     }
 }

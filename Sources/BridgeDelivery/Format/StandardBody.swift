@@ -4,22 +4,19 @@ internal import RoomsWire
 
 /// Writes the `standard` envelope around a record; JSON payloads stand in it byte for byte.
 enum StandardBody {
-    /// What an envelope says beside the record itself.
-    struct Context {
-        /// The `webhook-id`.
-        var id: [UInt8]
-        /// The last seq that the endpoint accepted in the room; 0: none.
-        var previousSeq: Int64
-        /// How many records meant for the endpoint were dead-lettered since then.
-        var skipped: Int64 = 0
-    }
-
-    static func append(_ delivery: PendingDelivery, _ context: Context, to text: inout [UInt8]) {
+    /// `isLine`: without the line ends that a pretty-printed payload has between its tokens.
+    static func append(
+        _ delivery: PendingDelivery,
+        _ context: RecordContext,
+        isLine: Bool = false,
+        to text: inout [UInt8]
+    ) {
         switch delivery.body {
         case .event(let event):
-            append(event, delivery, context, to: &text)
+            append(event, delivery, context, isLine, to: &text)
         case .gap(let gap, let at):
             begin("room.gap", at: at, delivery.room, context, to: &text)
+            text.append(literal: ",\"gap\":")
             append(gap, to: &text)
             text.append(literal: ",\"meta\":{")
             appendSeqs(delivery, context, to: &text)
@@ -30,7 +27,8 @@ enum StandardBody {
     private static func append(
         _ event: EventRecord,
         _ delivery: PendingDelivery,
-        _ context: Context,
+        _ context: RecordContext,
+        _ isLine: Bool,
         to text: inout [UInt8]
     ) {
         begin("room.event", at: event.at, delivery.room, context, to: &text)
@@ -40,10 +38,10 @@ enum StandardBody {
             switch event.shape {
             case .json(let range):
                 text.append(literal: ",\"data\":")
-                text.append(contentsOf: payload[range.clamped(to: 0..<payload.count)])
+                append(payload[range.clamped(to: 0..<payload.count)], isLine, to: &text)
             case .sealed(let range):
                 text.append(literal: ",\"sealed\":")
-                text.append(contentsOf: payload[range.clamped(to: 0..<payload.count)])
+                append(payload[range.clamped(to: 0..<payload.count)], isLine, to: &text)
             case .binary:
                 text.append(literal: ",\"data_base64\":\"")
                 Base64.append(payload, to: &text)
@@ -77,7 +75,7 @@ enum StandardBody {
         _ type: StaticString,
         at milliseconds: Int64,
         _ room: RoomKey,
-        _ context: Context,
+        _ context: RecordContext,
         to text: inout [UInt8]
     ) {
         text.append(literal: "{\"id\":\"")
@@ -90,8 +88,17 @@ enum StandardBody {
         appendString(room.room, to: &text)
     }
 
-    private static func append(_ gap: Gap, to text: inout [UInt8]) {
-        text.append(literal: ",\"gap\":{\"epoch\":")
+    /// Line ends cannot stand inside strings, so all of them are white space.
+    private static func append(_ json: Slice<UnsafeRawBufferPointer>, _ isLine: Bool, to text: inout [UInt8]) {
+        if isLine, json.contains(where: { $0 == 0x0a || $0 == 0x0d }) {
+            text.append(contentsOf: json.lazy.filter { $0 != 0x0a && $0 != 0x0d })
+        } else {
+            text.append(contentsOf: json)
+        }
+    }
+
+    static func append(_ gap: Gap, to text: inout [UInt8]) {
+        text.append(literal: "{\"epoch\":")
         appendString(gap.epoch, to: &text)
         text.append(literal: ",\"from\":")
         text.append(decimal: gap.from)
@@ -104,7 +111,7 @@ enum StandardBody {
         text.append(literal: "\"}")
     }
 
-    private static func appendSeqs(_ delivery: PendingDelivery, _ context: Context, to text: inout [UInt8]) {
+    private static func appendSeqs(_ delivery: PendingDelivery, _ context: RecordContext, to text: inout [UInt8]) {
         text.append(literal: "\"seq\":")
         text.append(decimal: delivery.seq)
         text.append(literal: ",\"prev_seq\":")
