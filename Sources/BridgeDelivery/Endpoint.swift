@@ -1,26 +1,20 @@
 internal import BridgeModel
-internal import RoomsHTTP
 internal import RoomsRuntime
 internal import RoomsTransport
 
-/// Drives one endpoint: what the state machine decides goes out over its connections.
+/// Drives one endpoint: what the state machine decides goes out through its carrier.
 ///
 /// Belongs to the loop's thread.
-final class Endpoint: HTTPConnectionOwner {
+final class Endpoint: CarrierOwner {
     let settings: EndpointSettings
     private let transport: TransportLoop
-    private let writer: RequestWriter
-    private let classifier: ResponseClassifier
     private let report: EndpointReport
-    private let buffer: UnsafeMutableRawBufferPointer
     private let settled: (Settlement) -> Void
     private let held: (EndpointHold?) -> Void
     private let hasPlaceForDeadLetter: () -> Bool
     private let refill: (RefillRequest) -> Void
     private(set) var machine: EndpointStateMachine
-    private var connections: [HTTPConnection] = []
-    /// Those without a request, the last used at the end: it is the least likely to have been closed by the peer.
-    private var free: [HTTPConnection] = []
+    private var carrier: (any Carrier)?
     private var armed = Instant.distantFuture
     private var timer: TimerID?
     private var isPumping = false
@@ -41,18 +35,10 @@ final class Endpoint: HTTPConnectionOwner {
     ) {
         self.settings = settings
         self.transport = transport
-        self.buffer = buffer
         self.settled = settled
         self.held = held
         self.hasPlaceForDeadLetter = hasPlaceForDeadLetter
         self.refill = refill
-        writer = RequestWriter(
-            beginning: Self.beginning(settings),
-            storeID: storeID,
-            keys: settings.signing,
-            format: settings.format
-        )
-        classifier = ResponseClassifier(settings.statusPolicy)
         report = EndpointReport(logger: logger.with(LogField(.endpoint, settings.name)))
         machine = EndpointStateMachine(
             id: settings.id,
@@ -64,6 +50,7 @@ final class Endpoint: HTTPConnectionOwner {
             schedule: settings.retry,
             random: { UInt32.random(in: 0 ... .max) }
         )
+        carrier = HTTPCarrier(settings, transport: transport, storeID: storeID, buffer: buffer, owner: self)
     }
 
     // MARK: what comes in
@@ -86,6 +73,7 @@ final class Endpoint: HTTPConnectionOwner {
             wallTime = time
             begin(attempt, time)
         }
+        carrier?.flush()
         if let request = machine.nextRefill() { refill(request) }
         if let deadline = machine.nextDeadline() { arm(deadline) }
     }
@@ -94,7 +82,7 @@ final class Endpoint: HTTPConnectionOwner {
     func close() {
         isClosed = true
         if let timer { transport.loop.cancel(timer) }
-        for connection in connections { connection.close() }
+        carrier?.close()
         socketWatch?.cancel()
         socketWatch = nil
     }
@@ -119,15 +107,11 @@ final class Endpoint: HTTPConnectionOwner {
         }
     }
 
-    // MARK: connections
+    // MARK: the carrier
 
-    func finished(_ connection: HTTPConnection, _ result: AttemptResult) {
-        free.append(connection)
-        guard let attempt = connection.attempt.take() else { return }
-        let verdict = classifier.judge(result)
-        if case .refused(let refusal) = verdict {
-            if refusal.wantsNewConnection { connection.close() }
-            if refusal.scope == .event { machine.isFullOfDeadLetters = !hasPlaceForDeadLetter() }
+    func finished(_ attempt: EndpointStateMachine.Attempt, _ verdict: Verdict) {
+        if case .refused(let refusal) = verdict, refusal.scope == .event {
+            machine.isFullOfDeadLetters = !hasPlaceForDeadLetter()
         }
         let wasHeld = machine.hold
         let outcome = machine.finish(attempt, verdict, transport.loop.now, wall: SystemClock.wallMilliseconds)
@@ -141,13 +125,11 @@ final class Endpoint: HTTPConnectionOwner {
         pump()
     }
 
-    func mayRetry(_ connection: HTTPConnection) -> Bool {
-        connection.attempt.map { machine.mayRetry($0) } ?? false
+    func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool {
+        machine.mayRetry(attempt)
     }
 
-    func tookBack(_ connection: HTTPConnection) {
-        free.append(connection)
-        guard let attempt = connection.attempt.take() else { return }
+    func tookBack(_ attempt: EndpointStateMachine.Attempt) {
         machine.takeBack(attempt)
         pump()
     }
@@ -161,26 +143,15 @@ final class Endpoint: HTTPConnectionOwner {
 
     private func begin(_ attempt: EndpointStateMachine.Attempt, _ wallTime: Int64) {
         guard let delivery = machine.lanes[attempt.lane].current else { return }
-        let connection = takeConnection()
-        connection.attempt = attempt
-        writer.write(
-            delivery,
-            previousSeq: machine.lanes[attempt.lane].acknowledged,
-            skipped: machine.lanes[attempt.lane].skippedBefore,
-            attempt: attempt.number,
-            now: wallTime,
-            into: &connection.request
+        carrier?.begin(
+            Consignment(
+                attempt: attempt,
+                delivery: delivery,
+                previousSeq: machine.lanes[attempt.lane].acknowledged,
+                skipped: machine.lanes[attempt.lane].skippedBefore,
+                wallTime: wallTime
+            )
         )
-        connection.perform()
-    }
-
-    /// An open one if there is one, else one that has to connect.
-    private func takeConnection() -> HTTPConnection {
-        if let index = free.lastIndex(where: \.isOpen) { return free.remove(at: index) }
-        if let connection = free.popLast() { return connection }
-        let connection = HTTPConnection(transport, settings, buffer: buffer, owner: self)
-        connections.append(connection)
-        return connection
     }
 
     /// One timer serves all deadlines of the endpoint: they are looked through when the earliest comes.
@@ -188,18 +159,9 @@ final class Endpoint: HTTPConnectionOwner {
         armed = .distantFuture
         timer = nil
         let now = transport.loop.now
-        for connection in connections { connection.check(now) }
+        carrier?.check(now)
         machine.wake(now)
         pump()
-        let earliest = connections.lazy.map(\.deadline).min() ?? .distantFuture
-        if earliest < .distantFuture { arm(earliest) }
-    }
-
-    private static func beginning(_ settings: EndpointSettings) -> RequestHead {
-        do throws(RequestError) {
-            return try settings.requestBeginning()
-        } catch {
-            preconditionFailure("the configuration let through what cannot stand in a request: \(error)")
-        }
+        if let deadline = carrier?.deadline, deadline < .distantFuture { arm(deadline) }
     }
 }

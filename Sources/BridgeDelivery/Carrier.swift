@@ -1,0 +1,41 @@
+internal import BridgeModel
+internal import RoomsRuntime
+
+/// How attempts travel to one endpoint, and how their ends come back.
+///
+/// Belongs to the loop's thread.
+protocol Carrier: AnyObject {
+    /// When `check` has something to do.
+    var deadline: Instant { get }
+    /// Sends `consignment`; its end is told to the owner, perhaps before this returns.
+    func begin(_ consignment: Consignment)
+    /// All that begins at this moment has begun.
+    func flush()
+    /// Ends what is overdue.
+    func check(_ now: Instant)
+    /// Lets go of every connection without a word to the owner.
+    func close()
+}
+
+/// Where a carrier reports to.
+protocol CarrierOwner: AnyObject {
+    func finished(_ attempt: EndpointStateMachine.Attempt, _ verdict: Verdict)
+    /// Whether the attempt may begin again at once.
+    func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool
+    /// The attempt counts as never begun.
+    func tookBack(_ attempt: EndpointStateMachine.Attempt)
+    /// The carrier wants `check` to be called then at the latest.
+    func arm(_ deadline: Instant)
+}
+
+/// One attempt with what it is about.
+struct Consignment {
+    var attempt: EndpointStateMachine.Attempt
+    var delivery: PendingDelivery
+    /// The last seq that the endpoint accepted in the room.
+    var previousSeq: Int64
+    /// How many the endpoint has not had since then.
+    var skipped: Int64
+    /// Milliseconds since 1970.
+    var wallTime: Int64
+}

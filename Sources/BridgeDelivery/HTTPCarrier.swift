@@ -1,0 +1,105 @@
+internal import RoomsHTTP
+internal import RoomsRuntime
+internal import RoomsTransport
+
+/// One request for each attempt, on connections that are kept.
+final class HTTPCarrier: Carrier, HTTPConnectionOwner {
+    private let settings: EndpointSettings
+    private let transport: TransportLoop
+    private let writer: RequestWriter
+    private let classifier: ResponseClassifier
+    private let buffer: UnsafeMutableRawBufferPointer
+    private unowned let owner: any CarrierOwner
+    private var connections: [HTTPConnection] = []
+    /// Those without a request, the last used at the end: it is the least likely to have been closed by the peer.
+    private var free: [HTTPConnection] = []
+
+    init(
+        _ settings: EndpointSettings,
+        transport: TransportLoop,
+        storeID: ByteString,
+        buffer: UnsafeMutableRawBufferPointer,
+        owner: any CarrierOwner
+    ) {
+        self.settings = settings
+        self.transport = transport
+        self.buffer = buffer
+        self.owner = owner
+        writer = RequestWriter(
+            beginning: Self.beginning(settings),
+            storeID: storeID,
+            keys: settings.signing,
+            format: settings.format
+        )
+        classifier = ResponseClassifier(settings.statusPolicy)
+    }
+
+    // MARK: Carrier
+
+    var deadline: Instant { connections.lazy.map(\.deadline).min() ?? .distantFuture }
+
+    func begin(_ consignment: Consignment) {
+        let connection = takeConnection()
+        connection.attempt = consignment.attempt
+        writer.write(
+            consignment.delivery,
+            previousSeq: consignment.previousSeq,
+            skipped: consignment.skipped,
+            attempt: consignment.attempt.number,
+            now: consignment.wallTime,
+            into: &connection.request
+        )
+        connection.perform()
+    }
+
+    func flush() {}
+
+    func check(_ now: Instant) {
+        for connection in connections { connection.check(now) }
+    }
+
+    func close() {
+        for connection in connections { connection.close() }
+    }
+
+    // MARK: HTTPConnectionOwner
+
+    func finished(_ connection: HTTPConnection, _ result: AttemptResult) {
+        free.append(connection)
+        guard let attempt = connection.attempt.take() else { return }
+        let verdict = classifier.judge(result)
+        if case .refused(let refusal) = verdict, refusal.wantsNewConnection { connection.close() }
+        owner.finished(attempt, verdict)
+    }
+
+    func arm(_ deadline: Instant) {
+        owner.arm(deadline)
+    }
+
+    func mayRetry(_ connection: HTTPConnection) -> Bool {
+        connection.attempt.map { owner.mayRetry($0) } ?? false
+    }
+
+    func tookBack(_ connection: HTTPConnection) {
+        free.append(connection)
+        guard let attempt = connection.attempt.take() else { return }
+        owner.tookBack(attempt)
+    }
+
+    /// An open one if there is one, else one that has to connect.
+    private func takeConnection() -> HTTPConnection {
+        if let index = free.lastIndex(where: \.isOpen) { return free.remove(at: index) }
+        if let connection = free.popLast() { return connection }
+        let connection = HTTPConnection(transport, settings, buffer: buffer, owner: self)
+        connections.append(connection)
+        return connection
+    }
+
+    private static func beginning(_ settings: EndpointSettings) -> RequestHead {
+        do throws(RequestError) {
+            return try settings.requestBeginning()
+        } catch {
+            preconditionFailure("the configuration let through what cannot stand in a request: \(error)")
+        }
+    }
+}
