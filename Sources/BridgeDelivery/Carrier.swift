@@ -5,6 +5,8 @@ internal import RoomsRuntime
 ///
 /// Belongs to the loop's thread.
 protocol Carrier: AnyObject {
+    /// Whether it takes one more attempt now; when it does again, it says `goOn`.
+    var canBegin: Bool { get }
     /// When `check` has something to do.
     var deadline: Instant { get }
     /// Sends `consignment`; its end is told to the owner, perhaps before this returns.
@@ -17,13 +19,15 @@ protocol Carrier: AnyObject {
     func close()
 }
 
-/// Where a carrier reports to.
+/// Where a carrier reports to; what begins because of it begins with `goOn`, once all that ended together is told.
 protocol CarrierOwner: AnyObject {
     func finished(_ attempt: EndpointStateMachine.Attempt, _ verdict: Verdict)
     /// Whether the attempt may begin again at once.
     func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool
     /// The attempt counts as never begun.
     func tookBack(_ attempt: EndpointStateMachine.Attempt)
+    /// Begins all that may begin now.
+    func goOn()
     /// The carrier wants `check` to be called then at the latest.
     func arm(_ deadline: Instant)
 }

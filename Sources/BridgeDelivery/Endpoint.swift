@@ -6,6 +6,8 @@ internal import RoomsTransport
 ///
 /// Belongs to the loop's thread.
 final class Endpoint: CarrierOwner {
+    private static let fullCarrierPause = Duration.milliseconds(20)
+
     let settings: EndpointSettings
     private let transport: TransportLoop
     private let report: EndpointReport
@@ -18,6 +20,8 @@ final class Endpoint: CarrierOwner {
     private var armed = Instant.distantFuture
     private var timer: TimerID?
     private var isPumping = false
+    /// Something ended while attempts were begun.
+    private var wantsPump = false
     private var isClosed = false
     /// Looks for the endpoint's socket while there is no connection to it.
     private var socketWatch: PathWatch?
@@ -63,19 +67,29 @@ final class Endpoint: CarrierOwner {
     /// Begins all that may begin.
     func pump() {
         // An attempt that ends at once comes back here: the outer round goes on with it.
-        guard !isPumping, !isClosed else { return }
+        guard !isPumping, !isClosed, let carrier else { return wantsPump = true }
         isPumping = true
         defer { isPumping = false }
         let now = transport.loop.now
         var wallTime: Int64?
-        while let attempt = machine.nextAttempt(now) {
-            let time = wallTime ?? SystemClock.wallMilliseconds
-            wallTime = time
-            begin(attempt, time)
-        }
-        carrier?.flush()
+        repeat {
+            wantsPump = false
+            while carrier.canBegin, let attempt = machine.nextAttempt(now) {
+                let time = wallTime ?? SystemClock.wallMilliseconds
+                wallTime = time
+                begin(attempt, time)
+            }
+            carrier.flush()
+        } while wantsPump
         if let request = machine.nextRefill() { refill(request) }
-        if let deadline = machine.nextDeadline() { arm(deadline) }
+        // A carrier that cannot begin says when it can: until then nothing is due at once.
+        if let deadline = machine.nextDeadline() {
+            arm(carrier.canBegin ? deadline : max(deadline, now + Self.fullCarrierPause))
+        }
+    }
+
+    func goOn() {
+        pump()
     }
 
     /// Closes every connection; what was on its way stays unsettled.
@@ -122,7 +136,6 @@ final class Endpoint: CarrierOwner {
         if outcome.endpoint != nil || outcome.lane != nil || !outcome.deadLetters.isEmpty {
             report.write(outcome, room: machine.lanes[attempt.lane].room)
         }
-        pump()
     }
 
     func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool {
@@ -131,7 +144,6 @@ final class Endpoint: CarrierOwner {
 
     func tookBack(_ attempt: EndpointStateMachine.Attempt) {
         machine.takeBack(attempt)
-        pump()
     }
 
     func arm(_ deadline: Instant) {

@@ -36,6 +36,9 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
 
     // MARK: Carrier
 
+    /// The machine counts the attempts.
+    var canBegin: Bool { true }
+
     var deadline: Instant { connections.lazy.map(\.deadline).min() ?? .distantFuture }
 
     func begin(_ consignment: Consignment) {
@@ -70,6 +73,7 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
         let verdict = classifier.judge(result)
         if case .refused(let refusal) = verdict, refusal.wantsNewConnection { connection.close() }
         owner.finished(attempt, verdict)
+        owner.goOn()
     }
 
     func arm(_ deadline: Instant) {
@@ -84,6 +88,7 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
         free.append(connection)
         guard let attempt = connection.attempt.take() else { return }
         owner.tookBack(attempt)
+        owner.goOn()
     }
 
     /// An open one if there is one, else one that has to connect.
