@@ -71,8 +71,8 @@ let package = Package(
         module(
             "BridgeCore",
             needs: [
-                "Rooms", "BridgeStore", "BridgeDelivery", "BridgeModel", "BridgeSystemd", "RoomsTransport", "RoomsWire",
-                "RoomsRuntime",
+                "Rooms", "BridgeStore", "BridgeDelivery", "BridgeModel", "BridgeSystemd", "LocalHTTP", "RoomsTransport",
+                "RoomsWire", "RoomsRuntime",
             ]
         ),
         module("HubCore", needs: ["LocalHTTP", "RoomsWebSocket", "RoomsWire", "RoomsRuntime"]),

@@ -3,6 +3,7 @@ internal import BridgeModel
 internal import BridgeStore
 internal import BridgeSystemd
 internal import Glibc
+internal import LocalHTTP
 internal import Rooms
 internal import RoomsRuntime
 internal import RoomsTransport
@@ -20,6 +21,7 @@ internal import RoomsTransport
 final class Daemon {
     private let configuration: BridgeConfiguration
     private let stateDirectory: String
+    private let controlSocket: ControlSocket
     private let secrets: SecretSource
     private let signals: SignalSource
     private let notifier: ServiceNotifier
@@ -30,6 +32,7 @@ final class Daemon {
     private let deliverLoop = TransportLoop(name: "deliver-loop")
     private var intakes: [EventIntake] = []
     private var connections: [RoomsConnection] = []
+    private var control: ControlServer?
     /// Set by the store's thread, at the latest while it stops.
     private let storeFailure = Lock<StoreError?>(nil)
     private var isStopping = false
@@ -44,6 +47,7 @@ final class Daemon {
     init(
         configuration: BridgeConfiguration,
         stateDirectory: String,
+        control: ControlSocket,
         secrets: SecretSource,
         signals: SignalSource,
         notifier: ServiceNotifier,
@@ -51,6 +55,7 @@ final class Daemon {
     ) {
         self.configuration = configuration
         self.stateDirectory = stateDirectory
+        controlSocket = control
         self.secrets = secrets
         self.signals = signals
         self.notifier = notifier
@@ -102,8 +107,11 @@ final class Daemon {
             logger: logger
         )
         dispatcher.lose(snapshot.losses)
+        let listener = try listenForControl()
         for server in configuration.servers.indices { connect(server, plan, snapshot, store) }
         start(store, dispatcher)
+        let daemon = LoopBound(self, on: main)
+        main.post { daemon.value.serveControl(listener, store, snapshot.storeID) }
         if store.isNew {
             logger.notice(
                 "a new state directory: rooms begin where the configuration says",
@@ -162,6 +170,8 @@ final class Daemon {
             StorePorts(
                 committed: { dispatcher.submit($0) },
                 lost: { dispatcher.lose($0) },
+                retried: { dispatcher.retry($0) },
+                freed: { dispatcher.placeCame($0) },
                 admission: { isAdmitted in
                     for intake in intakes { intake.admit(isAdmitted) }
                     if isAdmitted { for connection in connections { connection.resumeIntake() } }
@@ -176,7 +186,7 @@ final class Daemon {
                 failed: { [main] error in
                     // It logged why; whoever starts us next finds what was committed.
                     storeFailure.withLock { $0 = error }
-                    main.stop()
+                    main.post { daemon.value.leave() }
                 }
             )
         )
@@ -199,6 +209,29 @@ final class Daemon {
     private func watchSignals(_ dispatcher: Dispatcher) {
         main.watch(signals.descriptor, for: .readable) { [unowned self] _ in
             while let number = signals.next() { terminate(number, dispatcher) }
+        }
+    }
+
+    /// An operator who asks for a socket gets it, or a service that does not start; without one that goes on.
+    private func listenForControl() throws(StoreError) -> UnixListener? {
+        do throws(ListenError) {
+            return try controlSocket.listen()
+        } catch {
+            if case .path = controlSocket { throw StoreError(code: .cannotCreate, message: error.message) }
+            logger.error("commands cannot reach this service", LogField(.error, error.message))
+            return nil
+        }
+    }
+
+    private func serveControl(_ listener: UnixListener?, _ store: Store, _ storeID: ByteString) {
+        guard let listener, !isStopping else { return }
+        let letters = DeadLetterRoutes(store: store, text: DeliveryText(storeID: storeID), loop: main)
+        let server = ControlServer(loop: main, path: controlSocket.file, routes: letters.routes)
+        do throws(ListenError) {
+            try server.start(listener)
+            control = server
+        } catch {
+            logger.error("commands cannot reach this service", LogField(.error, error.message))
         }
     }
 
@@ -226,7 +259,7 @@ final class Daemon {
     private func terminate(_ signal: CInt, _ dispatcher: Dispatcher) {
         guard !isStopping else {
             logger.warning("a second signal: ends without waiting", LogField(.code, signal))
-            return main.stop()
+            return leave()
         }
         isStopping = true
         logger.notice("stopping", LogField(.code, signal))
@@ -236,12 +269,18 @@ final class Daemon {
         for connection in connections { connection.stop(isDone) }
         dispatcher.drain(within: Self.drainLimit, isDone)
         notifier.stopping(status: "finishing deliveries that are in flight")
-        main.schedule(after: Self.drainLimit + .milliseconds(200)) { [unowned self] in main.stop() }
+        main.schedule(after: Self.drainLimit + .milliseconds(200)) { [unowned self] in leave() }
     }
 
     private func partIsDone() {
         awaited -= 1
-        if awaited == 0 { main.stop() }
+        if awaited == 0 { leave() }
+    }
+
+    /// Ends the main loop.
+    private func leave() {
+        control?.stop()
+        main.stop()
     }
 
     /// Reverse order of the start.

@@ -13,8 +13,10 @@ package enum Service {
 
     /// Runs until a signal ends it; called once, on the main thread, before any other thread is there.
     ///
-    /// `stateDirectory` nil: the service manager's, else the default.
-    package static func run(config: String, stateDirectory: String?) -> ExitCode {
+    /// `stateDirectory` nil: the service manager's, else the default. `control` nil: beside the state; a socket of the
+    /// service manager goes before both.
+    package static func run(config: String, stateDirectory: String?, control: String? = nil) -> ExitCode {
+        let inherited = InheritedSocket.take()
         // From here on a signal waits until the daemon asks for it: none is lost, however early it comes.
         let signals = SignalSource([SIGTERM, SIGINT])
         ProcessSettings.ignoreBrokenPipes()
@@ -41,9 +43,11 @@ package enum Service {
         }
         let log = LogQueue(sink: sink)
         defer { log.close() }
+        let directory = stateDirectory ?? usualStateDirectory
         let daemon = Daemon(
             configuration: configuration,
-            stateDirectory: stateDirectory ?? environmentStateDirectory ?? defaultStateDirectory,
+            stateDirectory: directory,
+            control: inherited.map { .inherited($0) } ?? control.map { .path($0) } ?? .usual(stateDirectory: directory),
             secrets: secrets,
             signals: signals,
             notifier: ServiceNotifier(),
@@ -51,6 +55,9 @@ package enum Service {
         )
         return daemon.run()
     }
+
+    /// Where the state is unless the command line says otherwise.
+    static var usualStateDirectory: String { environmentStateDirectory ?? defaultStateDirectory }
 
     /// systemd separates several by colons; the first is ours.
     private static var environmentStateDirectory: String? {

@@ -65,6 +65,16 @@ package final class Dispatcher: Sendable {
         if !gaps.isEmpty { inbox.put(.lost(gaps)) }
     }
 
+    /// Takes dead letters that are to be sent again; from any thread.
+    package func retry(_ letters: [PendingDelivery]) {
+        if !letters.isEmpty { inbox.put(.retried(letters)) }
+    }
+
+    /// The dead letters of the endpoint have a place again; from any thread.
+    package func placeCame(_ endpoint: EndpointID) {
+        inbox.put(.freed(endpoint))
+    }
+
     /// Begins no new attempts, waits for those on their way, then calls `done` on the loop; at the latest after `limit`.
     package func drain(within limit: Duration, _ done: @escaping @Sendable () -> Void) {
         transport.loop.post { [core] in core.value.drain(within: limit, done) }

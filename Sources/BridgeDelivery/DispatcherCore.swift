@@ -8,6 +8,8 @@ final class DispatcherCore {
         case fresh([PendingDelivery])
         case noted([Note])
         case lost([PendingDelivery])
+        case retried([PendingDelivery])
+        case freed(EndpointID)
         case refilled(RefillResult)
     }
 
@@ -96,7 +98,11 @@ final class DispatcherCore {
             switch message {
             case .fresh(let deliveries): admit(deliveries)
             case .noted(let notes): note(notes)
-            case .lost(let gaps): lose(gaps)
+            case .lost(let gaps): each(gaps) { $0.lose($1) }
+            case .retried(let letters): each(letters) { $0.retry($1) }
+            case .freed(let endpoint):
+                guard let place = index[endpoint] else { continue }
+                endpoints[place].update { $0.placeCame(transport.loop.now) }
             case .refilled(let result): refilled(result)
             }
         }
@@ -114,10 +120,11 @@ final class DispatcherCore {
         }
     }
 
-    private func lose(_ gaps: [PendingDelivery]) {
-        for gap in gaps {
-            if let place = index[gap.lane.endpoint] {
-                endpoints[place].update { $0.lose(gap) }
+    private func each(_ deliveries: [PendingDelivery], _ change: (inout EndpointStateMachine, PendingDelivery) -> Void)
+    {
+        for delivery in deliveries {
+            if let place = index[delivery.lane.endpoint] {
+                endpoints[place].update { change(&$0, delivery) }
             } else {
                 meetStranger()
             }

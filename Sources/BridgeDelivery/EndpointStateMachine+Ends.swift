@@ -6,7 +6,7 @@ extension EndpointStateMachine {
     /// `wall`: milliseconds since 1970.
     mutating func finish(_ attempt: Attempt, _ verdict: Verdict, _ now: Instant, wall: Int64) -> Outcome {
         inFlight -= 1
-        defer { applyLosses(attempt.lane) }
+        defer { applyChanges(attempt.lane) }
         switch verdict {
         case .delivered:
             return delivered(attempt, now)
@@ -91,7 +91,9 @@ extension EndpointStateMachine {
         }
         // Something that began after its first refusal was accepted: the endpoint is well.
         let isDecided = refusal.budget == 0 || trial.firstRefusal.map { lastAccepted > $0 } == true
-        if isDecided, isFullOfDeadLetters { return holdForPlace(lane, outcome, now) }
+        // One that is sent again has its place.
+        let hasPlace = !isFullOfDeadLetters || lanes[lane].current?.retry != nil
+        if isDecided, !hasPlace { return holdForPlace(lane, outcome, now) }
         lanes[lane].setAside(isDecided: isDecided)
         if !wasAside, !isDecided { refusedInARow += 1 }
         if refusedInARow >= Self.mostRefused { return holdRejecting(lane, refusal, outcome, now) }
@@ -147,7 +149,9 @@ extension EndpointStateMachine {
         let reason = "it refused an event for good, and the dead letters have no place for it"
         let hint: StaticString = "look through the dead letters of this endpoint, and purge them or send them again"
         let refusal = Refusal(scope: .endpoint, status: nil, reason: reason, hint: hint)
-        return hold(for: refusal, isRejecting: false, outcome, now)
+        let held = hold(for: refusal, isRejecting: false, outcome, now)
+        hold?.isForPlace = true
+        return held
     }
 
     // MARK: the lane's or the endpoint's fault

@@ -57,6 +57,8 @@ struct EndpointStateMachine {
         /// No connection came about.
         var isUnreachable = false
         var isProbing = false
+        /// What should be given up has no place.
+        var isForPlace = false
         /// How many of the next failures wait only for moments.
         var eager = 0
 
@@ -159,14 +161,30 @@ struct EndpointStateMachine {
     mutating func lose(_ gap: PendingDelivery) {
         let lane = lane(of: gap.lane, gap.room)
         lanes[lane].losses.append(gap)
-        if lanes[lane].phase != .inFlight { applyLosses(lane) }
+        if lanes[lane].phase != .inFlight { applyChanges(lane) }
     }
 
-    mutating func applyLosses(_ lane: Int) {
-        guard !lanes[lane].losses.isEmpty else { return }
+    /// A dead letter is sent again: at the head of its lane, or beside it as a lane of its own.
+    mutating func retry(_ letter: PendingDelivery) {
+        guard let retry = letter.retry else { return }
+        let own = letter.lane
+        let beside = Lane(endpoint: own.endpoint, room: RoomID(-own.room.rawValue))
+        let lane = lane(of: retry.isInOrder ? own : beside, letter.room)
+        lanes[lane].retries.append(letter)
+        if lanes[lane].phase != .inFlight { applyChanges(lane) }
+    }
+
+    /// What came while an attempt of the lane was on its way.
+    mutating func applyChanges(_ lane: Int) {
+        guard !lanes[lane].losses.isEmpty || !lanes[lane].retries.isEmpty else { return }
         let size = lanes[lane].bytes
         for gap in lanes[lane].losses { lanes[lane].lose(gap) }
+        for letter in lanes[lane].retries {
+            let known = index[letter.lane.room].map { lanes[$0].acknowledged }
+            lanes[lane].insert(letter, acknowledged: letter.retry?.isInOrder == true ? nil : known)
+        }
         lanes[lane].losses = []
+        lanes[lane].retries = []
         bytes += lanes[lane].bytes - size
         if lanes[lane].phase == .idle { makeReady(lane) }
         want(lane)
@@ -209,6 +227,13 @@ struct EndpointStateMachine {
         guard let held = hold, held.isUnreachable else { return }
         hold?.until = min(held.until, now)
         hold?.eager = Self.eagerProbes
+    }
+
+    /// The dead letters have a place again.
+    mutating func placeCame(_ now: Instant) {
+        isFullOfDeadLetters = false
+        guard let held = hold, held.isForPlace else { return }
+        hold?.until = min(held.until, now)
     }
 
     /// No new attempts from now on.

@@ -71,6 +71,8 @@ struct LaneQueue {
     var awaitsSuccessor = false
     /// Gaps for what it lost while an attempt was on its way.
     var losses: [PendingDelivery] = []
+    /// Dead letters to be sent again that came while one was.
+    var retries: [PendingDelivery] = []
     /// In the queue of those that want more from the store.
     var isWanting = false
     /// An answer of the store is on its way.
@@ -107,7 +109,9 @@ struct LaneQueue {
     var current: PendingDelivery? { turn < records.count ? records[turn] : nil }
 
     /// How many the endpoint has not had between the last it accepted and the current one.
-    var skippedBefore: Int64 { skipped + Int64(turn) }
+    ///
+    /// A dead letter that is sent again is no news.
+    var skippedBefore: Int64 { skipped + Int64((0..<turn).count { records[$0].retry == nil }) }
 
     mutating func append(_ delivery: PendingDelivery) {
         cursor = RowID(delivery.row.rawValue + 1)
@@ -183,9 +187,10 @@ struct LaneQueue {
         var settlements: [Settlement] = []
         for trial in aside.prefix(count) {
             guard let record = take() else { break }
-            skipped += 1
+            if record.retry == nil { skipped += 1 }
             var settlement = Settlement(lane: lane, row: record.row, seq: record.seq)
             settlement.deadLetter = trial.deadLetter
+            settlement.retry = record.retry
             settlements.append(settlement)
         }
         aside.removeFirst(settlements.count)
@@ -196,11 +201,15 @@ struct LaneQueue {
     /// Takes the first record, which was accepted.
     mutating func settle() -> Settlement? {
         guard let record = take() else { return nil }
-        acknowledged = record.seq
-        skipped = 0
+        if record.retry == nil {
+            (acknowledged, skipped) = (record.seq, 0)
+        } else if record.seq > acknowledged {
+            (acknowledged, skipped) = (record.seq, max(0, skipped - 1))
+        }
         turn = 0
         if aside.isEmpty { head = Trial() } else { aside.removeFirst() }
         var settlement = Settlement(lane: lane, row: record.row, seq: record.seq)
+        settlement.retry = record.retry
         if let gap = record.loss, let to = gap.to, to >= gap.from { settlement.told = gap.from...to }
         return settlement
     }
@@ -218,7 +227,11 @@ struct LaneQueue {
         for index in 0..<records.count {
             let record = records[index]
             let trial = index < aside.count ? aside[index] : index == aside.count ? head : Trial()
-            guard record.row <= gap.row, let old = record.loss else { continue }
+            guard record.row <= gap.row || record.retry != nil else { continue }
+            guard let old = record.loss else {
+                if record.retry != nil { kept.append(record) }
+                continue
+            }
             let isSame = old.epoch == new.epoch && old.incarnation == new.incarnation
             guard !isSame || trial.attempts > 0 else { continue }
             if isSame, old.from == new.from { new.from = old.to.map { $0 == .max ? $0 : $0 + 1 } ?? new.from }
@@ -230,12 +243,33 @@ struct LaneQueue {
             delivery.body = .gap(new, at: at)
             kept.append(delivery)
         }
-        for index in 0..<records.count where records[index].row > gap.row { kept.append(records[index]) }
+        for index in 0..<records.count where records[index].row > gap.row && records[index].retry == nil {
+            kept.append(records[index])
+        }
         records = kept
         bytes = (0..<kept.count).reduce(0) { $0 + kept[$1].bytes }
         (aside, head, turn) = ([], first, 0)
         awaitsSuccessor = false
         cursor = max(cursor, RowID(gap.row.rawValue + 1))
+    }
+
+    // MARK: what is sent again
+
+    /// Puts a dead letter before everything but those that come before it; not while an attempt is on its way.
+    ///
+    /// `acknowledged`: what the endpoint accepted in the room, where this is not the room's own lane.
+    mutating func insert(_ letter: PendingDelivery, acknowledged known: Int64? = nil) {
+        var place = 0
+        while place < records.count, records[place].retry != nil, records[place].seq <= letter.seq { place += 1 }
+        var all = RingBuffer<PendingDelivery>()
+        for index in 0..<place { all.append(records[index]) }
+        all.append(letter)
+        for index in place..<records.count { all.append(records[index]) }
+        records = all
+        bytes += letter.bytes
+        if place <= aside.count { forgetRefusals() }
+        awaitsSuccessor = false
+        if let known { acknowledged = max(acknowledged, known) }
     }
 
     private mutating func take() -> PendingDelivery? {
@@ -248,13 +282,14 @@ struct LaneQueue {
     ///
     /// An answer of the store that is on its way no longer fits and is dropped when it comes.
     mutating func trim() {
-        // Of what was lost the store gives nothing.
-        let losses = (0..<records.count).last { records[$0].loss != nil } ?? 0
-        let kept = max(aside.count, losses) + 1
+        // Gaps for what was lost and dead letters do not come with a refill.
+        let special = (0..<records.count).last { records[$0].loss != nil || records[$0].retry != nil } ?? 0
+        let kept = max(aside.count, special) + 1
         guard records.count > kept else { return }
+        let next = records[kept].row
         records.keepFirst(kept)
         bytes = (0..<kept).reduce(0) { $0 + records[$1].bytes }
-        cursor = RowID(records[kept - 1].row.rawValue + 1)
+        cursor = next
         isAsking = false
     }
 }

@@ -49,6 +49,9 @@ final class RequestWriter {
             request.add("webhook-signature", unchecked: signatures)
         }
         addFields(delivery, to: &request)
+        if let retry = delivery.retry, !retry.isInOrder {
+            request.add("roombridge-replay", unchecked: retry.run.bytes)
+        }
         request.add("roombridge-attempt", number: Int64(attempt))
         request.add("content-length", number: Int64(body.count))
         request.end()

@@ -14,6 +14,8 @@ package struct PendingDelivery: Sendable {
     /// Counts the room's committed records from 1, the same for all endpoints.
     package var seq: Int64
     package var body: RecordBody
+    /// It is a dead letter that is sent again.
+    package var retry: DeadLetterRetry?
 
     package init(row: RowID, lane: Lane, room: RoomKey, seq: Int64, body: RecordBody) {
         self.row = row
@@ -47,6 +49,8 @@ package struct Settlement: Sendable {
     package var deadLetter: DeadLetter?
     /// What a gap `retention` told of, when it is known where that ends.
     package var told: ClosedRange<UInt64>?
+    /// It is about a dead letter that was sent again: the lane itself did not move.
+    package var retry: DeadLetterRetry?
 
     package init(lane: Lane, row: RowID, seq: Int64) {
         self.lane = lane

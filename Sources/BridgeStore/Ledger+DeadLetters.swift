@@ -11,6 +11,11 @@ struct DeadLetterSum: Equatable {
         count += 1
         bytes += size + Schema.rowOverhead
     }
+
+    mutating func remove(_ size: Int64) {
+        count -= 1
+        bytes -= size + Schema.rowOverhead
+    }
 }
 
 /// Records that an endpoint refused for good.

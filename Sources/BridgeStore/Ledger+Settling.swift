@@ -7,6 +7,7 @@ extension Ledger {
     ///
     /// A settlement of what is settled already changes nothing.
     func settle(_ settlement: Settlement) throws(SQLiteError) {
+        if let retry = settlement.retry { return try settle(retry, settlement) }
         guard let slot = catalog.slot(of: settlement.lane.room),
             let index = catalog.lane(of: settlement.lane.endpoint, in: slot)
         else { return }

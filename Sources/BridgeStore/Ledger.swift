@@ -13,6 +13,7 @@ final class Ledger {
     let logger: Logger
     let database: Database
     let statements: Statements
+    let letters: LetterStatements
     var catalog: Catalog
     var cache = RowCache()
     var retention = Retention()
@@ -46,6 +47,7 @@ final class Ledger {
         self.database = database
         try Self.configureConnection(database)
         statements = try Statements(database)
+        letters = try LetterStatements(database)
         storeID = try Self.readStoreID(database)
         catalog = try Catalog(reading: database, logger: logger)
         deadLetters = try Self.readDeadLetters(database)

@@ -7,7 +7,7 @@ enum Migration {
     /// What makes version `index + 2` of version `index + 1`.
     private static let steps = [
         "ALTER TABLE lanes ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;" + Schema.deadLetters + Schema.holds,
-        Schema.losses,
+        Schema.losses + Schema.retries,
     ]
 
     /// Brings the database up to date in one transaction; a copy of it as it was stays beside it, for a downgrade.

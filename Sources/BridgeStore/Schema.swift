@@ -28,6 +28,7 @@
 //     between `tally.sweep_from` and `sweep_to`, and the writer deletes them a slice at a time.
 // 10. A dead letter is a copy of its row, made in the transaction that settles it: it stays whatever the lanes do, until
 //     somebody removes it or its endpoint goes.
+//     One with a `run` is being sent again: at the head of its lane (`ordered`) or beside it.
 // 11. What an endpoint lost because its operator said so is below the `next` of its lane, and stands in `losses` until the
 //     endpoint has the gap: one a stream, with the row and the seq of the last that is gone.
 // 12. `ages`: every row below `row` was committed at `at` or before.
@@ -85,6 +86,13 @@ enum Schema {
         );
         """
 
+    /// What is sent again, by which run.
+    static let retries = """
+        ALTER TABLE dead_letters ADD COLUMN run BLOB;
+        ALTER TABLE dead_letters ADD COLUMN ordered INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX retries ON dead_letters (endpoint, id) WHERE run IS NOT NULL;
+        """
+
     /// Of endpoints that wait; times are in milliseconds, `end_at` since 1970.
     static let holds = """
         CREATE TABLE holds (
@@ -127,6 +135,7 @@ enum Schema {
         \(deadLetters)
         \(holds)
         \(losses)
+        \(retries)
         INSERT INTO tally VALUES (1, 1, 0, 0, 0, -1);
         """
 }

@@ -70,6 +70,7 @@ package final class Store: Sendable {
             admission: admission,
             published: published,
             deadLetters: deadLetters,
+            deadLetterLimit: deadLetterLimit,
             ports: ports,
             logger: logger
         )
@@ -100,6 +101,11 @@ package final class Store: Sendable {
     /// Reads what waits for some lanes; `done` runs on the writer's thread, in one order with `committed`.
     package func refill(_ request: RefillRequest, _ done: @escaping @Sendable (RefillResult) -> Void) {
         inbox.put(.refill(request, done))
+    }
+
+    /// Does what an operator wants of the dead letters; `done` runs on the writer's thread, unless the store stops before.
+    package func deadLetters(_ request: DeadLetterRequest, _ done: @escaping @Sendable (DeadLetterAnswer) -> Void) {
+        inbox.put(.deadLetters(request, done))
     }
 
     /// As the last commit left them.

@@ -40,6 +40,10 @@ package struct StorePorts: Sendable {
     package var committed: @Sendable ([PendingDelivery]) -> Void
     /// Gaps of lanes that lost everything up to their rows, in one order with `committed`.
     package var lost: @Sendable ([PendingDelivery]) -> Void
+    /// Dead letters to be sent again.
+    package var retried: @Sendable ([PendingDelivery]) -> Void
+    /// The dead letters of an endpoint have a place again.
+    package var freed: @Sendable (EndpointID) -> Void
     /// Whether more events may come in, whenever that changes.
     package var admission: @Sendable (Bool) -> Void
     /// Whether an endpoint holds too much of the buffer, whenever that changes: its rooms are to be left until it does not.
@@ -50,12 +54,16 @@ package struct StorePorts: Sendable {
     package init(
         committed: @escaping @Sendable ([PendingDelivery]) -> Void,
         lost: @escaping @Sendable ([PendingDelivery]) -> Void = { _ in },
+        retried: @escaping @Sendable ([PendingDelivery]) -> Void = { _ in },
+        freed: @escaping @Sendable (EndpointID) -> Void = { _ in },
         admission: @escaping @Sendable (Bool) -> Void,
         crowded: @escaping @Sendable (EndpointID, Bool) -> Void = { _, _ in },
         failed: @escaping @Sendable (StoreError) -> Void
     ) {
         self.committed = committed
         self.lost = lost
+        self.retried = retried
+        self.freed = freed
         self.admission = admission
         self.crowded = crowded
         self.failed = failed

@@ -8,6 +8,7 @@ enum StoreCommand: Sendable {
     /// Nil: it waits no more.
     case hold(EndpointID, EndpointHold?)
     case refill(RefillRequest, @Sendable (RefillResult) -> Void)
+    case deadLetters(DeadLetterRequest, @Sendable (DeadLetterAnswer) -> Void)
     case stop
 }
 
@@ -32,6 +33,7 @@ final class StoreWriter {
     private let admission: Lock<Admission>
     private let published: Lock<StoreCounts>
     private let deadLetters: Lock<[EndpointID: DeadLetterSum]>
+    private let deadLetterLimit: Int64
     private let ports: StorePorts
     private let logger: Logger
 
@@ -42,6 +44,8 @@ final class StoreWriter {
     private var batch = WriteBatch()
     private var marks: EndpointMarks
     private let losses: LossKeeper
+    private let feeder: RetryFeeder
+    private var jobs: [(job: DeadLetterJob, done: @Sendable (DeadLetterAnswer) -> Void)] = []
     private var passes: [(pass: RefillPass, done: @Sendable (RefillResult) -> Void)] = []
     private var timer: (id: TimerID, deadline: Instant)?
     private var lastWork: Instant
@@ -60,6 +64,7 @@ final class StoreWriter {
         admission: Lock<Admission>,
         published: Lock<StoreCounts>,
         deadLetters: Lock<[EndpointID: DeadLetterSum]>,
+        deadLetterLimit: Int64,
         ports: StorePorts,
         logger: Logger
     ) {
@@ -70,6 +75,8 @@ final class StoreWriter {
         self.admission = admission
         self.published = published
         self.deadLetters = deadLetters
+        self.deadLetterLimit = deadLetterLimit
+        feeder = RetryFeeder(ledger)
         self.ports = ports
         self.logger = logger
         let size = admission.withLock { $0.maxSize }
@@ -86,6 +93,7 @@ final class StoreWriter {
         do {
             try commitDue()
             try lose()
+            try serveOperator()
             try read()
             try sweep()
             try truncateWhenIdle()
@@ -105,6 +113,7 @@ final class StoreWriter {
             case .append(let records): batch.add(records)
             case .hold(let endpoint, let hold): batch.add(hold, of: endpoint, now: now)
             case .refill(let request, let done): passes.append((RefillPass(request, ledger), done))
+            case .deadLetters(let request, let done): jobs.append((DeadLetterJob(request, ledger), done))
             case .stop: isStopping = true
             }
         }
@@ -168,8 +177,8 @@ final class StoreWriter {
         let bytes = batch.committed()
         let counts = ledger.counts
         published.withLock { $0 = counts }
-        let sums = ledger.deadLetters
-        deadLetters.withLock { if $0 != sums { $0 = sums } }
+        feeder.settled(group.settlements)
+        noteDeadLetters()
         admission.withLock { $0.took(bytes) }
         noteStored()
         if !deliveries.isEmpty { ports.committed(deliveries) }
@@ -233,6 +242,40 @@ final class StoreWriter {
         noteStored()
         if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
         loop.wake()
+    }
+
+    /// One slice of what an operator wants, and dead letters that are to be sent again.
+    private func serveOperator() throws(SQLiteError) {
+        guard !isStopping, !isDiskFull else { return }
+        do {
+            if let (job, done) = jobs.first {
+                if let answer = try job.advance(ledger) {
+                    jobs.removeFirst()
+                    feeder.marked(ledger)
+                    noteDeadLetters()
+                    done(answer)
+                }
+                if !jobs.isEmpty { loop.wake() }
+            }
+            guard feeder.hasWork else { return }
+            let deliveries = try feeder.next(ledger)
+            if !deliveries.isEmpty { ports.retried(deliveries) }
+        } catch {
+            guard case .full = error.code else { throw error }
+            noteDisk(isFull: true, error)
+        }
+    }
+
+    /// Tells of places that there are again.
+    private func noteDeadLetters() {
+        let sums = ledger.deadLetters
+        let before = deadLetters.withLock { known in
+            defer { if known != sums { known = sums } }
+            return known
+        }
+        for (endpoint, sum) in before where sum.bytes >= deadLetterLimit {
+            if sums[endpoint]?.bytes ?? 0 < deadLetterLimit { ports.freed(endpoint) }
+        }
     }
 
     /// One slice of what endpoints may lose.

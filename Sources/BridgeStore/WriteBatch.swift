@@ -61,16 +61,20 @@ struct WriteBatch {
 
     /// One settlement covers those before it, so that a disk that stays full holds no more of them than there are lanes.
     ///
-    /// A dead letter is more than that, and stays.
+    /// A dead letter is more than that, and stays, also one that was sent again, and what a gap told.
     private mutating func keepLastOfEachLane() {
         var last: [Lane: Int] = [:]
-        for (index, settlement) in settlements.enumerated() {
+        for (index, settlement) in settlements.enumerated() where settlement.retry == nil {
             if let known = last[settlement.lane], settlements[known].row >= settlement.row { continue }
             last[settlement.lane] = index
         }
         let kept = Set(last.values)
-        settlements = settlements.indices.filter { kept.contains($0) || settlements[$0].deadLetter != nil }
-            .map { settlements[$0] }
+        settlements = settlements.indices.filter { index in
+            let settlement = settlements[index]
+            return kept.contains(index) || settlement.deadLetter != nil || settlement.retry != nil
+                || settlement.told != nil
+        }
+        .map { settlements[$0] }
     }
 
     var isEmpty: Bool { start == records.count && settlements.isEmpty && holds.isEmpty }

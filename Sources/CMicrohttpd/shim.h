@@ -8,7 +8,7 @@ static inline struct MHD_Daemon *_Nullable shim_mhd_start(
     int listener, unsigned int connections, size_t memory, unsigned int timeout,
     MHD_AccessHandlerCallback _Nonnull access, MHD_RequestCompletedCallback _Nonnull completed, void *_Nonnull context) {
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_UPGRADE, 0, NULL, NULL, access, context,
+        MHD_USE_EPOLL | MHD_ALLOW_UPGRADE | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, access, context,
         MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory,

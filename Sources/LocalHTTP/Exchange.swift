@@ -10,6 +10,8 @@ final class Exchange {
     private var body: [UInt8] = []
     private var isAnswered = false
     private var accept: ((UpgradedSocket) -> Void)?
+    /// The answer that was waited for.
+    private var late: HTTPResponse?
 
     init(server: HTTPServer, method: UnsafePointer<CChar>, path: UnsafePointer<CChar>) {
         self.server = server
@@ -34,6 +36,7 @@ final class Exchange {
     /// The request is complete.
     func finish(_ connection: OpaquePointer) -> Bool {
         guard !isAnswered else { return true }
+        if let late = late.take() { return answer(connection, late) }
         let request = HTTPRequest(
             method: method,
             path: path,
@@ -42,12 +45,22 @@ final class Exchange {
             body: body
         )
         body = []
-        return answer(connection, server.handler(request))
+        let response = server.handler(request)
+        guard case .later(let start) = response.kind else { return answer(connection, response) }
+        server.suspend(self, connection)
+        start { [self] in late(connection, $0) }
+        return true
     }
 
     func upgraded(_ socket: UpgradedSocket) {
         accept?(socket)
         accept = nil
+    }
+
+    /// Ends the wait; nothing when the server ended it before.
+    func late(_ connection: OpaquePointer, _ response: HTTPResponse) {
+        guard late == nil, server.resume(self, connection) else { return }
+        late = response
     }
 
     private func answer(_ connection: OpaquePointer, _ response: HTTPResponse) -> Bool {
@@ -66,6 +79,8 @@ final class Exchange {
         case .upgrade(let accept):
             self.accept = accept
             handle = MHD_create_response_for_upgrade(upgradeCallback, nil)
+        case .later:
+            preconditionFailure("an answer that comes later has to come then")
         }
         guard let handle else { return false }
         defer { MHD_destroy_response(handle) }

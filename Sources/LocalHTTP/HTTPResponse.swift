@@ -5,6 +5,7 @@ package struct HTTPResponse {
     enum Kind {
         case body([UInt8])
         case upgrade((UpgradedSocket) -> Void)
+        case later((@escaping (HTTPResponse) -> Void) -> Void)
     }
 
     package let status: UInt32
@@ -26,6 +27,15 @@ package struct HTTPResponse {
         status = 101
         self.headers = [("Upgrade", protocolName)] + headers
         kind = .upgrade(accept)
+    }
+
+    /// Comes later: `start` is called at once and gets what takes the answer, on the server's loop.
+    ///
+    /// Other requests go on meanwhile; where the server stops before, its answer is 503.
+    package init(later start: @escaping (@escaping (HTTPResponse) -> Void) -> Void) {
+        status = 0
+        headers = []
+        kind = .later(start)
     }
 
     package static func json(_ body: [UInt8], status: UInt32 = 200) -> HTTPResponse {

@@ -22,7 +22,8 @@ package final class HTTPServer {
     private var poller: CInt = -1
     private var isDriving = false
     private var timer: (id: TimerID, deadline: Instant)?
-    private var isCleanupDue = false
+    private var isDriveDue = false
+    private var suspended: [ObjectIdentifier: (exchange: Exchange, connection: OpaquePointer)] = [:]
     private var upgraded: [ObjectIdentifier: UpgradedSocket] = [:]
 
     package init(
@@ -41,12 +42,21 @@ package final class HTTPServer {
 
     /// Takes connections from now on, and the listening socket over.
     package func start(_ listener: Listener) throws(ListenError) {
+        try start(listener.descriptor, listener.description)
+    }
+
+    /// The same on a Unix socket.
+    package func start(_ listener: UnixListener) throws(ListenError) {
+        try start(listener.descriptor, listener.description)
+    }
+
+    private func start(_ listener: CInt, _ name: String) throws(ListenError) {
         loop.preconditionOnLoop()
         // Safety: the daemon calls back only inside MHD_run and MHD_stop_daemon, both called by this object.
         let context = Unmanaged.passUnretained(self).toOpaque()
         guard
             let daemon = shim_mhd_start(
-                listener.descriptor,
+                listener,
                 settings.connectionLimit,
                 32 * 1024,
                 settings.idleTimeout,
@@ -55,8 +65,8 @@ package final class HTTPServer {
                 context
             )
         else {
-            listener.close()
-            throw ListenError(message: "\(listener): the HTTP library does not start")
+            close(listener)
+            throw ListenError(message: "\(name): the HTTP library does not start")
         }
         self.daemon = daemon
         poller = shim_mhd_poller(daemon)
@@ -76,7 +86,10 @@ package final class HTTPServer {
         loop.preconditionOnLoop()
         guard let daemon else { return }
         for socket in Array(upgraded.values) { socket.close() }
-        MHD_run(daemon)
+        for (exchange, connection) in Array(suspended.values) {
+            exchange.late(connection, .text("the server stops\n", status: 503))
+        }
+        for _ in 1...2 { MHD_run(daemon) }
         loop.unwatch(poller)
         if let timer { loop.cancel(timer.id) }
         timer = nil
@@ -128,6 +141,22 @@ package final class HTTPServer {
         timer = (id, deadline)
     }
 
+    // MARK: answers that come later
+
+    func suspend(_ exchange: Exchange, _ connection: OpaquePointer) {
+        suspended[ObjectIdentifier(exchange)] = (exchange, connection)
+        MHD_suspend_connection(connection)
+    }
+
+    /// False when it goes on already.
+    func resume(_ exchange: Exchange, _ connection: OpaquePointer) -> Bool {
+        loop.preconditionOnLoop()
+        guard suspended.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return false }
+        MHD_resume_connection(connection)
+        driveSoon()
+        return true
+    }
+
     // MARK: called back
 
     func upgraded(_ exchange: Exchange, _ descriptor: CInt, _ firstBytes: [UInt8], _ handle: OpaquePointer) {
@@ -141,10 +170,14 @@ package final class HTTPServer {
     /// The library gives the descriptor back only when it runs again, and nothing else makes it run.
     private func upgradedClosed(_ socket: UpgradedSocket) {
         upgraded[ObjectIdentifier(socket)] = nil
-        guard !isCleanupDue else { return }
-        isCleanupDue = true
+        driveSoon()
+    }
+
+    private func driveSoon() {
+        guard !isDriveDue else { return }
+        isDriveDue = true
         loop.schedule(at: loop.now) { [weak self] in
-            self?.isCleanupDue = false
+            self?.isDriveDue = false
             self?.drive(least: 2)
         }
     }

@@ -6,7 +6,7 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     package let host: ByteString
     package private(set) var port: UInt16
     private let isV6: Bool
-    fileprivate static let backlog: CInt = 1_024
+    static let backlog: CInt = 1_024
 
     /// Nil unless `text` is such an address; `localhost` stands for 127.0.0.1, port 0 for any free one.
     package init?(_ text: ByteString) {
@@ -187,6 +187,20 @@ package struct ListenError: Error, Equatable, CustomStringConvertible {
         default:
             code = .other
             message = "\(address): cannot listen: \(String(cString: strerror(error)))"
+        }
+    }
+
+    init(path: String, _ error: CInt) {
+        switch error {
+        case EADDRINUSE:
+            code = .addressInUse
+            message = "\(path): another program listens there; stop it or choose another path"
+        case EACCES, EPERM:
+            code = .notPermitted
+            message = "\(path): this user may not make a socket there"
+        default:
+            code = .other
+            message = "\(path): cannot listen: \(String(cString: strerror(error)))"
         }
     }
 

@@ -5,6 +5,7 @@ enum Help {
         case nil, .help: overview
         case .run: run
         case .check: check
+        case .deadLetters: deadLetters
         case .version: "usage: roombridge version\n\nPrints the version of RoomBridge and of the libraries it uses."
         }
     }
@@ -16,24 +17,51 @@ enum Help {
         room, through crashes, restarts and outages on either side.
 
         commands:
-          run       joins the rooms and delivers their events until SIGTERM
-          check     reads the configuration and says what is wrong with it or what it would do
-          version   prints versions
-          help      prints this, or more about one command: roombridge help run
+          run           joins the rooms and delivers their events until SIGTERM
+          check         reads the configuration and says what is wrong with it or what it would do
+          dead-letters  lists, shows, sends again, exports and removes events that endpoints refused for good
+          version       prints versions
+          help          prints this, or more about one command: roombridge help run
 
         exit codes:
-          0 done   64 command line   69 another process uses the state directory   73 state cannot be created
-          74 reading or writing failed   78 configuration
+          0 done   64 command line   69 another process uses the state directory, or
+          none does and a command needs it   73 state cannot be created   74 reading or writing failed   78 configuration
         """
 
     private static let run = """
-        usage: roombridge run [--config FILE] [--state-dir DIR]
+        usage: roombridge run [--config FILE] [--state-dir DIR] [--control PATH]
 
         Joins the rooms of the configuration and delivers their events until SIGTERM or SIGINT; then finishes the
         deliveries that are in flight for at most 5 seconds. A second signal ends it at once; nothing is lost by that.
 
           --config FILE     the configuration (\(Invocation.defaultConfig))
           --state-dir DIR   where events and positions are kept ($STATE_DIRECTORY, else /var/lib/roombridge)
+          --control PATH    the socket for commands such as dead-letters (a socket that systemd passes on, else
+                            control.sock in the state directory)
+        """
+
+    private static let deadLetters = """
+        usage: roombridge dead-letters list [WHICH]
+               roombridge dead-letters show NUMBER
+               roombridge dead-letters retry NUMBER... | WHICH [--out-of-order]
+               roombridge dead-letters export [WHICH]
+               roombridge dead-letters purge NUMBER... | WHICH
+
+        Events that an endpoint refused for good stay on disk until somebody does something with them. The service has to
+        run: it is reached through its control socket.
+
+          list      one line each; export: one JSON object each, with the body
+          retry     sends them again, before everything that waits in their rooms; with --out-of-order beside it, marked
+                    with the header roombridge-replay; one that is accepted is gone, one that is refused stays
+          purge     removes them for ever
+
+        WHICH is one or more of
+          --endpoint NAME   those of one endpoint
+          --room NAME       those of one room
+          --all             all of them; retry and purge insist on one of the three
+
+          --control PATH    the service's control socket
+          --state-dir DIR   where it is unless --control says so ($STATE_DIRECTORY, else /var/lib/roombridge)
         """
 
     private static let check = """

@@ -2,14 +2,17 @@ internal import BridgeCore
 
 /// What the command line asks for.
 enum Invocation: Equatable {
-    case run(config: String, stateDirectory: String?)
+    case run(config: String, stateDirectory: String?, control: String?)
     case check(config: String)
+    case deadLetters(DeadLetterCommand)
     case version
     /// Of one command, or of all.
     case help(Command?)
 
     enum Command: String, CaseIterable {
-        case run, check, version, help
+        case run, check
+        case deadLetters = "dead-letters"
+        case version, help
     }
 
     static let defaultConfig = "/etc/roombridge/config.json"
@@ -35,11 +38,17 @@ enum Invocation: Equatable {
         if rest.contains("--help") || rest.contains("-h") { return .help(command) }
         switch command {
         case .run:
-            let options = try Options(rest, of: command, ["--config", "--state-dir"])
-            return .run(config: options["--config"] ?? defaultConfig, stateDirectory: options["--state-dir"])
+            let options = try Options(rest, of: command, ["--config", "--state-dir", "--control"])
+            return .run(
+                config: options["--config"] ?? defaultConfig,
+                stateDirectory: options["--state-dir"],
+                control: options["--control"]
+            )
         case .check:
             let options = try Options(rest, of: command, ["--config"])
             return .check(config: options["--config"] ?? defaultConfig)
+        case .deadLetters:
+            return .deadLetters(try DeadLetterCommand(arguments: rest))
         case .version:
             _ = try Options(rest, of: command, [])
             return .version
@@ -73,7 +82,9 @@ private struct Options {
     private var values: [String: String] = [:]
 
     init(_ arguments: [String], of command: Invocation.Command, _ names: [String]) throws(UsageError) {
-        let choice = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: " and "))"
+        let most = names.dropLast().joined(separator: ", ")
+        let list = names.count > 1 ? "\(most) and \(names[names.count - 1])" : names.first ?? "none"
+        let choice = "it takes \(list)"
         var index = arguments.startIndex
         while index < arguments.endIndex {
             let argument = arguments[index]

@@ -7,8 +7,10 @@ enum Program {
     static func run(_ arguments: [String]) -> Int32 {
         do throws(UsageError) {
             switch try Invocation.parse(arguments) {
-            case .run(let config, let stateDirectory):
-                return Service.run(config: config, stateDirectory: stateDirectory).rawValue
+            case .run(let config, let stateDirectory, let control):
+                return Service.run(config: config, stateDirectory: stateDirectory, control: control).rawValue
+            case .deadLetters(let command):
+                return run(command).rawValue
             case .check(let config):
                 return check(config).rawValue
             case .version:
@@ -31,6 +33,16 @@ enum Program {
         } catch {
             complain("\(error)")
             return .configuration
+        }
+    }
+
+    private static func run(_ command: DeadLetterCommand) -> ExitCode {
+        do throws(ControlError) {
+            try command.run { print($0) }
+            return .success
+        } catch {
+            complain("roombridge: \(error.message)")
+            return error.exitCode
         }
     }
 

@@ -9,16 +9,24 @@ import Testing
         var open: [UpgradedSocket] = []
     }
 
+    private final class Waiting {
+        var all: [(HTTPResponse) -> Void] = []
+    }
+
     private final class Fixture: Sendable {
         let loop = EventLoop(name: "http-test")
         let server: LoopBound<HTTPServer>
         let sockets: LoopBound<Sockets>
+        let waiting: LoopBound<Waiting>
         let port: UInt16
 
         init() throws {
+            let waiting = LoopBound(Waiting(), on: loop)
+            self.waiting = waiting
             let sockets = LoopBound(Sockets(), on: loop)
             let server = LoopBound(
                 HTTPServer(loop: loop) { request in
+                    if request.path == "/later" { return HTTPResponse { waiting.value.all.append($0) } }
                     guard request.path == "/upgrade" else { return .text(request.path.string, status: 200) }
                     return HTTPResponse(upgradeTo: "echo", headers: []) { sockets.value.open.append($0) }
                 },
@@ -75,6 +83,33 @@ import Testing
         let client = try SocketClient(port: fixture.port)
         try client.send(Array("GET /a%20b%2Fc?d=%20 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8))
         #expect(try Answer(client.readToEnd()).body == "/a b/c")
+    }
+
+    @Test("an answer may come later, others come meanwhile, and a server that stops says so")
+    func later() async throws {
+        var fixture: Fixture? = try Fixture()
+        let port = try #require(fixture?.port)
+        func ask(_ path: String) throws -> SocketClient {
+            let client = try SocketClient(port: port)
+            try client.send(Array("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8))
+            return client
+        }
+        let (slow, stopped) = (try ask("/later"), try ask("/later"))
+        let waiting = try #require(fixture?.waiting)
+        try await eventually("both wait") {
+            await fixture?.onLoop { waiting.value.all.count } == 2
+        }
+        #expect(try Answer(ask("/quick").readToEnd()).body == "/quick")
+        await fixture?.onLoop {
+            waiting.value.all[0](.text("at last", status: 201))
+            // Said twice: the first word counts.
+            waiting.value.all[0](.text("again", status: 202))
+        }
+        let answer = try Answer(slow.readToEnd())
+        #expect(answer.body == "at last")
+        fixture = nil
+        let text = String(decoding: try stopped.readToEnd(), as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 503 "), "\(text)")
     }
 
     @Test("stopping closes sockets that are still open")
