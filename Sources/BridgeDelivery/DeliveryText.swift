@@ -17,10 +17,11 @@ package final class DeliveryText {
         return ByteString(id)
     }
 
-    /// What went before it in the room is not told: it is not on its way.
+    /// One line, without its end; what went before it in the room is not told: it is not on its way.
     package func body(of delivery: PendingDelivery) -> [UInt8] {
         var body: [UInt8] = []
-        StandardBody.append(delivery, StandardBody.Context(id: id(of: delivery).bytes, previousSeq: 0), to: &body)
+        let context = RecordContext(id: id(of: delivery).bytes, previousSeq: 0)
+        StandardBody.append(delivery, context, isLine: true, to: &body)
         return body
     }
 

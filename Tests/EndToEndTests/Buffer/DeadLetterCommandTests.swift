@@ -16,7 +16,7 @@ extension EndToEnd {
             try scene["a"].behave(.refuse(offset: "2", 413))
             try await scene.bridge.start()
             try await scene.bridge.joined([Self.room])
-            try await scene.publish(Self.room, "1", #"{"event":"sold","data":{"n":2}}"#, "3", "4")
+            try await scene.publish(Self.room, "1", "{\"event\":\"sold\",\n \"data\":{\"n\":2}}", "3", "4")
             try await scene.bridge.eventually("all but one") { try scene["a"].acceptedCount == 3 }
             try await scene.bridge.eventually("the dead letter on disk") { try await lines(scene, "list").count == 2 }
             return scene
