@@ -83,7 +83,11 @@ let package = Package(
         program("roomtail", needs: ["Rooms"]),
         program(
             "roombench",
-            needs: ["Rooms", "RoomsHTTP", "RoomsTransport", "RoomsWebSocket", "RoomsWire", "RoomsRuntime"]
+            needs: [
+                "Rooms", "BridgeStore", "BridgeDelivery", "BridgeModel", "RoomsHTTP", "RoomsTransport",
+                "RoomsWebSocket",
+                "RoomsWire", "RoomsRuntime",
+            ]
         ),
         .executableTarget(name: "curlloop", dependencies: ["CRoomsCurl"]),
         // Not under Sources, where nothing imports Foundation.

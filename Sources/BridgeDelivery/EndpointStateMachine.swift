@@ -77,6 +77,8 @@ struct EndpointStateMachine {
     /// A socket's file is there some moments before somebody listens: at 5, 15, 35 ms and so on, within half a second.
     static let eagerProbes = 6
     static let eagerWait = Duration.milliseconds(5)
+    /// So many lanes are asked for at once: a row of the store that none of them wants is looked at for nothing.
+    static let mostWishes = 16_384
     /// So many refused events in a row, and it is not the events.
     static let mostRefused = 5
 
@@ -281,7 +283,7 @@ struct EndpointStateMachine {
         let room = limits.totalBytes - bytes
         guard room > 0 || (inFlight == 0 && ready.isEmpty) else { return nil }
         var wishes: [RefillRequest.Wish] = []
-        while wishes.count < 256, let lane = wanting.popFirst() {
+        while wishes.count < Self.mostWishes, let lane = wanting.popFirst() {
             lanes[lane].isWanting = false
             guard needsMore(lane) else { continue }
             lanes[lane].isAsking = true
@@ -292,7 +294,7 @@ struct EndpointStateMachine {
         return RefillRequest(
             endpoint: id,
             wishes: wishes,
-            maxRows: 1_000,
+            maxRows: 4_000,
             maxBytes: max(1, min(room, limits.laneBytes * wishes.count)),
             maxRowsPerLane: 256
         )
@@ -353,6 +355,8 @@ struct EndpointStateMachine {
     private func needsMore(_ lane: Int) -> Bool {
         guard lanes[lane].isBehind else { return false }
         if lanes[lane].isSpent { return true }
+        // What failed last may fail for ever, and its rows lie far behind those of the others.
+        guard lanes[lane].hold == nil else { return false }
         return lanes[lane].bytes <= limits.laneBytes / 2 && lanes[lane].phase != .waiting
     }
 

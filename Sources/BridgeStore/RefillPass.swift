@@ -5,7 +5,8 @@ internal import RoomsRuntime
 /// One forward pass over the rows for the lanes of one endpoint that are behind; it may take several turns.
 ///
 /// A lane whose share is full is passed over from there on: its first row not taken is its next. Commits between two
-/// turns do no harm, as the pass only ever says something about rows below its cursor.
+/// turns do no harm, as the pass only ever says something about rows below its cursor. When the lane that was furthest
+/// behind has its share, the pass goes on where the next one begins.
 final class RefillPass {
     /// Rows looked at after which a pass that has something to give ends.
     private static let patience = 4_000
@@ -26,6 +27,8 @@ final class RefillPass {
     private var wishOfRoom: [Int: Int] = [:]
     private var cursor: Int64 = .max
     private var open = 0
+    /// A lane was passed over: perhaps nobody wants the rows that follow.
+    private var hasClosed = false
     private var looked = 0
     private var bytes = 0
     private var deliveries: [PendingDelivery] = []
@@ -56,6 +59,7 @@ final class RefillPass {
         let stopRows = looked + rows
         var isComplete = false
         var isAtEnd = true
+        var hasJumped = false
         try ledger.statements.rowsFrom.query {
             $0.set(1, cursor)
         } _: { (row) throws(SQLiteError) in
@@ -77,14 +81,26 @@ final class RefillPass {
                 isComplete = true
                 return false
             }
-            return true
+            hasJumped = jump()
+            return !hasJumped
         }
+        if hasJumped { return try advance(rows: stopRows - looked, bytes: max(1, stopBytes - bytes), ledger) }
         if isAtEnd { return result(end: ledger.lastRow.rawValue + 1, ledger) }
         if isComplete || (!deliveries.isEmpty && looked >= Self.patience) { return result(end: nil, ledger) }
         return nil
     }
 
     private var isFull: Bool { deliveries.count >= request.maxRows || bytes >= request.maxBytes }
+
+    /// Moves the cursor to the first row that an open lane has not seen, if that is worth a search.
+    private func jump() -> Bool {
+        guard hasClosed else { return false }
+        hasClosed = false
+        let first = wishes.lazy.filter { $0.lane != nil && $0.passedOver == nil }.map(\.from).min() ?? cursor
+        guard first > cursor + 50 else { return false }
+        cursor = first
+        return true
+    }
 
     /// Takes the row or passes it over; false when it would go beyond the bounds of the answer.
     private func consider(_ row: Row, id: Int64, _ ledger: Ledger) throws(SQLiteError) -> Bool {
@@ -97,6 +113,7 @@ final class RefillPass {
         guard wish.taken < max(1, request.maxRowsPerLane) else {
             wishes[place].passedOver = id
             open -= 1
+            hasClosed = true
             return true
         }
         let size = Int(clamping: row.integer(7))

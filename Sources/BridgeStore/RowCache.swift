@@ -10,9 +10,9 @@ struct RowFacts {
 
 /// The facts of rows that went out lately, so that most settlements read nothing.
 ///
-/// One place per id modulo the size: a newer row takes the place of an older one.
+/// One place per id modulo the size: a newer row takes the place of an older one. As many as an endpoint keeps in memory.
 struct RowCache {
-    private static let size = 4_096
+    private static let size = 16_384
     private var facts = [RowFacts](
         repeating: RowFacts(row: 0, room: 0, route: 0, prev: 0, size: 0),
         count: RowCache.size

@@ -11,11 +11,17 @@ struct Benchmark {
         case client
         /// Only what an event costs on its way in.
         case ingest
+        /// Only what waiting events cost, by their shape.
+        case backlog
+        /// Only what endpoints cost that are down.
+        case outage
     }
 
     var events = 60_000
     var rounds = 3
     var rooms = 8
+    /// How many events wait in the parts about waiting events.
+    var waiting = 1_000_000
     var part = Part.all
     let folder: String
     let binaries: String
@@ -38,9 +44,11 @@ struct Benchmark {
             switch (option, arguments.first.flatMap { Int($0) }) {
             case ("--events", let number?) where number >= 100: benchmark.events = number
             case ("--rounds", let number?) where number >= 1: benchmark.rounds = number
+            case ("--waiting", let number?) where number >= 10_000: benchmark.waiting = number
             case ("--rooms", let number?) where (1...100).contains(number): benchmark.rooms = number
             default:
-                print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8] [--hub | --client | --ingest]")
+                print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8] [--waiting 1000000]")
+                print("                 [--hub | --client | --ingest | --backlog | --outage]")
                 exit(64)
             }
             arguments = arguments.dropFirst()
@@ -55,7 +63,9 @@ struct Benchmark {
             "roombench: \(events) events of about 300 bytes, \(rooms) rooms, 8 requests in flight, median of \(rounds) rounds"
         )
         var table = Table()
-        for round in 1...rounds {
+        if part == .all || part == .backlog { backlogs(&table) }
+        if part == .all || part == .outage { outage(&table) }
+        for round in 1...rounds where part != .backlog && part != .outage {
             note("round \(round) of \(rounds)")
             if part != .hub { ingest(&table) }
             if part == .all || part == .client { joining(&table) }
@@ -232,7 +242,7 @@ struct Benchmark {
 
     // MARK: small things
 
-    private func note(_ text: String) {
+    func note(_ text: String) {
         let line = Array("\(text)\n".utf8)
         _ = write(STDERR_FILENO, line, line.count)
     }

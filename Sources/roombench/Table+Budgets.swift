@@ -49,6 +49,21 @@ extension Table {
         row("the whole ingest, from the socket to the sink (µs)", costs: "whole ingest", atMost: 1.2)
         row("10,000 rooms joined by one client (s)", rate("client in 10000 rooms, joined"), atMost: 5)
         row("anonymous memory of a client in 10,000 rooms (MB)", memory("client in 10000 rooms, joined"), atMost: 32)
+        for shape in BacklogShape.allCases {
+            row(
+                "insert while all wait / while none wait, \(shape.name)",
+                ratio(cpu("insert while all wait, \(shape.name)"), cpu("insert while none wait, \(shape.name)")),
+                atMost: 1.3
+            )
+            row(
+                "CPU of a backlog \(shape.name) / in 8 lanes",
+                ratio(cpu("backlog \(shape.name)"), cpu("backlog \(BacklogShape.fewLanes.name)")),
+                atMost: 1.3
+            )
+        }
+        row("endpoints that are down, 10,000 rooms waiting (% of a core)", rate("outage: %"), atMost: 1)
+        // At most eight at first, and nine waits of half their length at the least.
+        row("connects to one of them in 63 s", rate("outage: connects"), atMost: 17)
         row("anonymous memory when idle (MB)", rate("idle memory"), atMost: 10)
         row(
             "roomhub, in and out to one subscriber, 300 bytes (events/s)",

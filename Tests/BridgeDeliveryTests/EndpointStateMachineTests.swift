@@ -267,10 +267,21 @@ import Testing
         #expect(machine.nextRefill() == nil)
         let now = Self.start + .seconds(1)
         machine.wake(now)
-        #expect(machine.nextRefill()?.wishes.map(\.from) == [RowID(3)])
+        // It may fail for ever: no question to the store is spent on it.
+        #expect(machine.nextRefill() == nil)
         let again = try #require(machine.nextAttempt(now))
         machine.finish(again, refused(.lane, status: 500), now)
         machine.admit(delivery(5))
+        var rows: [Int64] = []
+        func deliver() {
+            while let attempt = machine.nextAttempt(now) {
+                rows.append(head(machine, attempt) ?? 0)
+                machine.finish(attempt, .delivered, now)
+            }
+        }
+        machine.wake(now + .seconds(10))
+        deliver()
+        #expect(machine.nextRefill()?.wishes.map(\.from) == [RowID(3)])
         machine.refilled(
             RefillResult(
                 endpoint: Sample.endpoint,
@@ -279,14 +290,28 @@ import Testing
                 lastCommitted: RowID(4)
             )
         )
-        var rows: [Int64] = []
-        machine.wake(now + .seconds(10))
-        while let attempt = machine.nextAttempt(now) {
-            rows.append(head(machine, attempt) ?? 0)
-            machine.finish(attempt, .delivered, now)
-        }
+        deliver()
         #expect(rows == [2, 3, 4])
         #expect(machine.nextRefill()?.wishes.map(\.from) == [RowID(5)])
+    }
+
+    @Test("an attempt that is taken back does not count, and another wait does not lose it")
+    func takesBack() throws {
+        let machine = rig()
+        for room in 1...2 { machine.admit(delivery(Int64(room), room: Int64(room))) }
+        let first = try #require(machine.nextAttempt(Self.start))
+        let second = try #require(machine.nextAttempt(Self.start))
+        #expect(machine.mayRetry(first))
+        machine.finish(second, refused(.endpoint), Self.start)
+        #expect(!machine.mayRetry(first))
+        machine.takeBack(first)
+        #expect(machine.inFlight == 0)
+        let end = try #require(machine.nextDeadline())
+        let probe = try #require(machine.nextAttempt(end))
+        #expect(machine.mayRetry(probe))
+        machine.finish(probe, .delivered, end)
+        let other = try #require(machine.nextAttempt(end))
+        #expect(Set([probe, other].map { [$0.lane, $0.number] }) == [[0, 1], [1, 2]])
     }
 
     @Test("while it drains nothing begins, also not what a failure brings back")
@@ -338,6 +363,8 @@ private final class Rig {
     func drain() { machine.drain() }
     func nextAttempt(_ now: Instant) -> EndpointStateMachine.Attempt? { machine.nextAttempt(now) }
     func nextRefill() -> RefillRequest? { machine.nextRefill() }
+    func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool { machine.mayRetry(attempt) }
+    func takeBack(_ attempt: EndpointStateMachine.Attempt) { machine.takeBack(attempt) }
     func nextDeadline() -> Instant? { machine.nextDeadline() }
 
     @discardableResult

@@ -11,6 +11,8 @@ final class MemoryStore: Sendable {
         var settleCalls = 0
         var refills = 0
         var holds: [EndpointID: EndpointHold] = [:]
+        /// How often an endpoint began to wait, or to wait anew.
+        var waits = 0
         var nextRow: Int64 = 1
         var nextSeq: [RoomID: Int64] = [:]
     }
@@ -46,7 +48,12 @@ final class MemoryStore: Sendable {
         DeliveryPorts(
             settle: { self.settle($0) },
             refill: { self.refill($0, $1) },
-            hold: { endpoint, hold in self.state.withLock { $0.holds[endpoint] = hold } },
+            hold: { endpoint, hold in
+                self.state.withLock { state in
+                    state.holds[endpoint] = hold
+                    if hold != nil { state.waits += 1 }
+                }
+            },
             hasPlaceForDeadLetter: { _ in true }
         )
     }
@@ -103,10 +110,11 @@ final class MemoryStore: Sendable {
         var isFull = [Bool](repeating: false, count: next.count)
         var deliveries: [PendingDelivery] = []
         var bytes = 0
+        let places = Dictionary(request.wishes.indices.map { (request.wishes[$0].room, $0) }) { first, _ in first }
         let last = state.rows.last?.row ?? RowID(0)
         var stop = RowID(last.rawValue + 1)
         for row in state.rows where row.lane.endpoint == request.endpoint {
-            guard let place = request.wishes.firstIndex(where: { $0.room == row.lane.room }), !isFull[place],
+            guard let place = places[row.lane.room], !isFull[place],
                 row.row >= request.wishes[place].from
             else { continue }
             if !deliveries.isEmpty, deliveries.count >= request.maxRows || bytes + row.bytes > request.maxBytes {

@@ -181,6 +181,64 @@ import Testing
         #expect(try refill([(0, first.next[0])]).rows == [6_002])
     }
 
+    /// How many turns of ten rows the pass takes.
+    private func turns(_ wishes: [(Int, Int64)], perLane: Int) throws -> (turns: Int, rows: [Int64]) {
+        let request = RefillRequest(
+            endpoint: setup.endpoints[0],
+            wishes: wishes.map { RefillRequest.Wish(room: setup.rooms[$0.0], from: RowID($0.1)) },
+            maxRows: 1_000,
+            maxBytes: 1 << 20,
+            maxRowsPerLane: perLane
+        )
+        let pass = RefillPass(request, ledger)
+        var turns = 1
+        while true {
+            if let result = try pass.advance(rows: 10, bytes: 1 << 20, ledger) {
+                return (turns, result.deliveries.map(\.row.rawValue))
+            }
+            turns += 1
+        }
+    }
+
+    @Test("once the lane that is far behind has its share, rows that nobody else wants are not looked at")
+    func skips() throws {
+        for start in stride(from: UInt64(1), to: 2_000, by: 500) {
+            let records = (start..<start + 500).map { Sample.append(setup.rooms[0], $0, route: setup.routes[0]) }
+            _ = try ledger.commit(records[...], [])
+        }
+        for offset in 1...20 as ClosedRange<UInt64> { try append(1, offset) }
+        let answer = try turns([(0, 1), (1, 2_001)], perLane: 5)
+        #expect(answer.rows == Array(1...5) + Array(2_001...2_005))
+        #expect(answer.turns <= 3)
+        // The other way round it is one pass over what lies between, as ever.
+        #expect(try turns([(0, 1_981), (1, 1)], perLane: 5).rows == Array(1_981...1_985) + Array(2_001...2_005))
+    }
+
+    @Test("a lane that is held for ever keeps no rows of others and slows no refill")
+    func heldForEver() throws {
+        // Of room 0 nothing is ever settled; rooms 1 and 2 go on, a thousand rows each.
+        try append(0, 1)
+        for offset in 1...1_000 as ClosedRange<UInt64> {
+            let sent = try ledger.append(
+                Sample.append(setup.rooms[1], offset, route: setup.routes[0]),
+                Sample.append(setup.rooms[2], offset, route: setup.routes[0])
+            )
+            if offset.isMultiple(of: 200) { try append(0, offset) }
+            if offset <= 990 { for delivery in sent { try ledger.settle(delivery) } }
+        }
+        // Its own rows, and those that still wait.
+        #expect(try ledger.storedRows().count == 6 + 20)
+        #expect(ledger.catalog.tally.waitingRows == 26)
+        let last = ledger.lastRow.rawValue
+        let answer = try turns([(1, last - 20), (2, last - 20)], perLane: 100)
+        #expect(answer.rows.count == 20)
+        #expect(answer.turns <= 4)
+        // When it is asked for after all, it is found without a look at what is gone.
+        let held = try turns([(0, 1)], perLane: 100)
+        #expect(held.rows.count == 6)
+        #expect(held.turns <= 4)
+    }
+
     // MARK: damage
 
     static let damages = [
