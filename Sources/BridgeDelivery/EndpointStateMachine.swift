@@ -282,6 +282,8 @@ struct EndpointStateMachine {
         // When all memory is taken by records that wait, one more at a time still gets through.
         let room = limits.totalBytes - bytes
         guard room > 0 || (inFlight == 0 && ready.isEmpty) else { return nil }
+        // With all memory taken by what can be sent, a question for each record that leaves would cost more than the record.
+        guard room >= limits.totalBytes / 4 || ready.count <= limits.concurrency else { return nil }
         var wishes: [RefillRequest.Wish] = []
         while wishes.count < Self.mostWishes, let lane = wanting.popFirst() {
             lanes[lane].isWanting = false

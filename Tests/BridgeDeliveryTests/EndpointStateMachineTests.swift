@@ -295,6 +295,25 @@ import Testing
         #expect(machine.nextRefill()?.wishes.map(\.from) == [RowID(5)])
     }
 
+    @Test("with all memory taken the store is asked again when a quarter is free, not for each record that leaves")
+    func asksRarely() throws {
+        let size = delivery(1).bytes
+        let machine = rig(concurrency: 1, totalBytes: size * 8)
+        // Twelve lanes of two records each; the second ones are left to the store.
+        for row in 1...24 { machine.admit(delivery(Int64(row), room: Int64((row - 1) % 12))) }
+        let first = try #require(machine.nextRefill())
+        #expect(first.wishes.map(\.room) == (8...11).map { RoomID($0) })
+        machine.refilled(
+            RefillResult(endpoint: Sample.endpoint, deliveries: [], next: first.wishes, lastCommitted: RowID(24))
+        )
+        var asked: [Int] = []
+        for sent in 1...6 {
+            machine.finish(try #require(machine.nextAttempt(Self.start)), .delivered, Self.start)
+            if machine.nextRefill() != nil { asked.append(sent) }
+        }
+        #expect(asked == [2])
+    }
+
     @Test("an attempt that is taken back does not count, and another wait does not lose it")
     func takesBack() throws {
         let machine = rig()
