@@ -105,7 +105,7 @@ struct Stopwatch {
 }
 
 func pause(milliseconds: Int) {
-    var time = timespec(tv_sec: 0, tv_nsec: milliseconds * 1_000_000)
+    var time = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
     nanosleep(&time, nil)
 }
 

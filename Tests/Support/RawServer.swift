@@ -11,8 +11,17 @@ package final class RawServer: Sendable {
     private let served = Lock(0)
 
     /// Listens on a free port of 127.0.0.1, or on the Unix socket `path`.
-    package init(unixPath path: String? = nil, _ serve: @escaping @Sendable (RawConnection) -> Void) throws {
+    ///
+    /// `window`: how many bytes may wait here unread.
+    package init(
+        unixPath path: String? = nil,
+        window: Int32? = nil,
+        _ serve: @escaping @Sendable (RawConnection) -> Void
+    ) throws {
         let descriptor = socket(path == nil ? AF_INET : AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if var window {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &window, socklen_t(MemoryLayout<Int32>.size))
+        }
         port = path == nil ? try Self.bindPort(descriptor) : try Self.bindPath(descriptor, path ?? "")
         guard listen(descriptor, 128) == 0 else { throw POSIXError(.EIO) }
         let listener = Lock(descriptor)

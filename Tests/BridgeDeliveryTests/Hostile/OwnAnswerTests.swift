@@ -116,12 +116,12 @@ import Testing
         let text = "\"" + String(repeating: "0123456789", count: 800_000) + "\""
         let rest = Lock<Int?>(nil)
         let hasSuccessor = Gate()
-        let receiver = try RawReceiver { peer in
+        let receiver = try RawReceiver(window: 256 * 1024) { peer in
             guard peer.number == 1 else {
                 while peer.read() != nil { peer.connection.answer() }
                 return
             }
-            // The head only: the body is on its way.
+            // The head only: the body is on its way, and has no place to go.
             guard peer.readHead() != nil else { return }
             hasSuccessor.wait()
             if let status = early.status { peer.connection.answer("no", status: status) }

@@ -58,9 +58,9 @@ final class RawReceiver: Sendable {
     let port: UInt16
 
     /// Listens on a free port of 127.0.0.1, or on the Unix socket `path`.
-    init(unixPath path: String? = nil, _ serve: @escaping @Sendable (Peer) -> Void) throws {
+    init(unixPath path: String? = nil, window: Int32? = nil, _ serve: @escaping @Sendable (Peer) -> Void) throws {
         let (gate, count) = (Lock<RawReceiver?>(nil), count)
-        let server = try RawServer(unixPath: path) { connection in
+        let server = try RawServer(unixPath: path, window: window) { connection in
             guard let receiver = gate.withLock({ $0 }) else { return }
             let number = count.withLock { count in
                 count += 1

@@ -64,7 +64,7 @@ import Testing
     @Test("a receiver that hardly reads ends at its time, and others go on meanwhile")
     func endsSlowReader() async throws {
         let text = "\"" + String(repeating: "0123456789", count: 800_000) + "\""
-        let receiver = try RawReceiver { peer in
+        let receiver = try RawReceiver(window: 256 * 1024) { peer in
             while let request = peer.readHead() {
                 let length = request.fields["content-length"].flatMap { Int($0) } ?? 0
                 guard request.room == "room:1", request.attempt == 1 else {
