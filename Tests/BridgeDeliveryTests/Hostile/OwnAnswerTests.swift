@@ -116,6 +116,7 @@ import Testing
         let text = "\"" + String(repeating: "0123456789", count: 800_000) + "\""
         let rest = Lock<Int?>(nil)
         let hasSuccessor = Gate()
+        let isOver = Gate()
         let receiver = try RawReceiver(window: 256 * 1024) { peer in
             guard peer.number == 1 else {
                 while peer.read() != nil { peer.connection.answer() }
@@ -127,6 +128,7 @@ import Testing
             if let status = early.status { peer.connection.answer("no", status: status) }
             switch early.end {
             case .stays:
+                isOver.wait()
                 let count = peer.readRest()
                 rest.withLock { $0 = count }
             case .closes:
@@ -143,6 +145,7 @@ import Testing
         rig.publish()
         hasSuccessor.open()
         try await rig.settleAll()
+        isOver.open()
         await rig.stop()
         let later = receiver.requests.dropFirst()
         let expected = early.again.map { [1, $0] } + [[2, 1]]
