@@ -94,7 +94,9 @@ final class Daemon {
             transport: deliverLoop,
             storeID: snapshot.storeID,
             endpoints: try zip(configuration.endpoints, snapshot.endpoints).map {
-                try $0.settings(id: $1, secrets: secrets)
+                var settings = try $0.settings(id: $1, secrets: secrets)
+                settings.stream?.hasOneServer = configuration.servers.count == 1
+                return settings
             },
             holds: snapshot.holds,
             lanes: snapshot.lanes,

@@ -26,6 +26,8 @@ protocol CarrierOwner: AnyObject {
     func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool
     /// The attempt counts as never begun.
     func tookBack(_ attempt: EndpointStateMachine.Attempt)
+    /// What the receiver asked for on its connection holds no longer.
+    func connectionEnded()
     /// Begins all that may begin now.
     func goOn()
     /// The carrier wants `check` to be called then at the latest.

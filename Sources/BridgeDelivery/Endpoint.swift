@@ -54,7 +54,19 @@ final class Endpoint: CarrierOwner {
             schedule: settings.retry,
             random: { UInt32.random(in: 0 ... .max) }
         )
-        carrier = HTTPCarrier(settings, transport: transport, storeID: storeID, buffer: buffer, owner: self)
+        if let stream = settings.stream {
+            carrier = StreamCarrier(
+                settings,
+                stream,
+                transport: transport,
+                storeID: storeID,
+                buffer: buffer,
+                logger: logger.with(LogField(.endpoint, settings.name)),
+                owner: self
+            )
+        } else {
+            carrier = HTTPCarrier(settings, transport: transport, storeID: storeID, buffer: buffer, owner: self)
+        }
     }
 
     // MARK: what comes in
@@ -86,6 +98,10 @@ final class Endpoint: CarrierOwner {
         if let deadline = machine.nextDeadline() {
             arm(carrier.canBegin ? deadline : max(deadline, now + Self.fullCarrierPause))
         }
+    }
+
+    func connectionEnded() {
+        machine.endPostponements()
     }
 
     func goOn() {

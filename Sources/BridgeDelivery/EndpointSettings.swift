@@ -19,6 +19,8 @@ package struct EndpointSettings: Sendable {
     package var headers: [Header] = []
     package var userAgent: ByteString = "roombridge"
     package var format = DeliveryFormat.standard
+    /// Lines on one connection in place of HTTP requests.
+    package var stream: StreamSettings?
     /// Attempts at a time, one for each room at most.
     package var concurrency = 8
     package var timeouts: DeliveryTimeouts

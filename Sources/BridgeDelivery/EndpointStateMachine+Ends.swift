@@ -18,6 +18,8 @@ extension EndpointStateMachine {
                 return eventRefused(attempt, refusal, now, wall)
             case .endpoint:
                 return probeFailed(attempt, refusal, now)
+            case .lane where refusal.isPostponement:
+                return postponed(attempt, refusal, now)
             case .lane, .overload:
                 if refusal.scope == .overload { slowDown() }
                 // Held already, asked to pause, or not the first lane that fails: it is not the room.
@@ -225,6 +227,34 @@ extension EndpointStateMachine {
         return .recovered(failures: ended.failures, after: now - ended.since)
     }
 
+    // MARK: later
+
+    /// The receiver works, and wants this room's event another time.
+    private mutating func postponed(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
+        var outcome = Outcome()
+        outcome.endpoint = open(attempt, now)
+        let lane = attempt.lane
+        let pause =
+            refusal.retryAfter.map { min(max($0, Self.shortestPostponement), schedule.longestAsked) }
+            ?? schedule.wait(afterFailures: attempt.number, random: random())
+        outcome.lane = noteFailure(of: lane, refusal, pause, now)
+        lanes[lane].hold?.isOwn = true
+        lanes[lane].beginRound()
+        wait(lane, pause, now)
+        lanes[lane].isPostponed = true
+        return outcome
+    }
+
+    /// What the receiver asked for lapses with its connection.
+    mutating func endPostponements() {
+        for lane in lanes.indices where lanes[lane].isPostponed && lanes[lane].phase == .waiting {
+            lanes[lane].isPostponed = false
+            endWait(lane)
+            makeReady(lane)
+            want(lane)
+        }
+    }
+
     // MARK: waits
 
     /// Counts a failure of the lane; what to tell of it.
@@ -245,6 +275,7 @@ extension EndpointStateMachine {
 
     private mutating func wait(_ lane: Int, _ pause: Duration, _ now: Instant) {
         lanes[lane].phase = .waiting
+        lanes[lane].isPostponed = false
         let size = lanes[lane].bytes
         lanes[lane].trim()
         bytes -= size - lanes[lane].bytes

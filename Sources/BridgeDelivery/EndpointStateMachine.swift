@@ -79,6 +79,7 @@ struct EndpointStateMachine {
     static let eagerWait = Duration.milliseconds(5)
     /// So many lanes are asked for at once: a row of the store that none of them wants is looked at for nothing.
     static let mostWishes = 16_384
+    static let shortestPostponement = Duration.milliseconds(10)
     /// So many refused events in a row, and it is not the events.
     static let mostRefused = 5
 

@@ -67,6 +67,8 @@ struct LaneQueue {
 
     var hold: Hold?
     var wait: TimerID?
+    /// It waits because the receiver said so, for as long as the connection lasts.
+    var isPostponed = false
     /// It waits only because nothing stands behind what is set aside.
     var awaitsSuccessor = false
     /// Gaps for what it lost while an attempt was on its way.
@@ -308,6 +310,7 @@ extension LaneQueue.Trial {
 
 extension Refusal {
     fileprivate var deadLetterReason: DeadLetter.Reason {
+        if isTooLarge { return .tooLarge }
         if budget == 0 { return .aborted }
         return budget == 1 ? .tooLarge : .refused
     }

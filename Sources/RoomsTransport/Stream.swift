@@ -19,7 +19,7 @@ package final class Stream {
     private static let recordSize = 16 * 1024
 
     private let multi: CurlMulti
-    private let descriptor: CInt
+    let descriptor: CInt
     /// The handle that carries the TLS; nil for a plain descriptor.
     private var easy: UnsafeMutableRawPointer?
     private var isOpen = true
@@ -49,6 +49,9 @@ package final class Stream {
         }
         staging?.deallocate()
     }
+
+    /// Open, and a descriptor of its own.
+    var isUsable: Bool { isOpen && easy == nil }
 
     // MARK: bytes
 

@@ -232,15 +232,29 @@ import Testing
             #"{"url": "http://127.0.0.1/x", "batch": {"max_events": 100}}"#,
             "3:54: endpoints.app.batch: is not supported by this version of RoomBridge, leave it out"
         ),
-        .endpoint(#"{"unix": "/run/x.sock"}"#, #"3:24: endpoints.app: "protocol" is missing, must be "http""#),
         .endpoint(
-            #"{"unix": "/run/x.sock", "protocol": "ndjson", "ack": "line"}"#,
-            #"3:60: endpoints.app.protocol: is "ndjson", which is not supported by this version of RoomBridge, must be "http""#,
-            "3:70: endpoints.app.ack: is not supported by this version of RoomBridge, leave it out"
+            #"{"unix": "/run/x.sock"}"#,
+            #"3:24: endpoints.app: "protocol" is missing, must be "http" or "ndjson""#
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "ndjson", "ack": "lines"}"#,
+            #"3:77: endpoints.app.ack: is "lines", must be one of "read", "line", "protocol"; did you mean "line"?"#
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "ndjson", "path": "/x"}"#,
+            "3:78: endpoints.app.path: has a meaning only with HTTP, leave it out"
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "http", "ack": "line"}"#,
+            #"3:75: endpoints.app.ack: has a meaning only with "protocol": "ndjson", leave it out"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "ack": "line"}"#,
+            #"3:61: endpoints.app.ack: has a place only beside "unix", leave it out: the URL says it all"#
         ),
         .endpoint(
             #"{"unix": "/run/x.sock", "protocol": "htpp"}"#,
-            #"3:60: endpoints.app.protocol: is "htpp", must be "http""#
+            #"3:60: endpoints.app.protocol: is "htpp", must be one of "http", "ndjson"; did you mean "http"?"#
         ),
         .endpoint(
             #"{"unix": "x.sock", "protocol": "http"}"#,

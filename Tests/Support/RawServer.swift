@@ -160,6 +160,17 @@ package final class RawConnection: Sendable {
         _ = Glibc.shutdown(descriptor.withLock { $0 }, Int32(SHUT_RDWR))
     }
 
+    /// Sends no more; what comes can still be read.
+    package func endSending() {
+        _ = Glibc.shutdown(descriptor.withLock { $0 }, Int32(SHUT_WR))
+    }
+
+    /// Waits until the peer is gone, without reading what it sent.
+    package func awaitHangUp() {
+        var poll = pollfd(fd: descriptor.withLock { $0 }, events: 0, revents: 0)
+        _ = Glibc.poll(&poll, 1, 60_000)
+    }
+
     /// Ends the connection with a reset in place of a close.
     package func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)

@@ -50,6 +50,8 @@ package struct EndpointConfiguration: Sendable {
         case url(ServerURL, mayBePlain: Bool)
         /// HTTP over a Unix socket.
         case unix(socket: ByteString, path: ByteString)
+        /// Lines on a Unix socket.
+        case stream(socket: ByteString, StreamAcknowledgement)
     }
 
     package var name: ByteString

@@ -13,9 +13,9 @@ extension ConfigurationDecoder {
                 "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
                 keys: [
                     "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
-                    "conflict", "retry_after_max", "overflow", "max_age", "format",
+                    "conflict", "retry_after_max", "overflow", "max_age", "format", "ack",
                 ],
-                later: ["ack", "batch"]
+                later: ["batch"]
             )
         else { return nil }
         let target = target(object)
@@ -31,7 +31,7 @@ extension ConfigurationDecoder {
             name: entry.name,
             target: target,
             signing: signing,
-            concurrency: concurrency ?? EndpointConfiguration.defaultConcurrency,
+            concurrency: concurrency ?? target.usualConcurrency,
             ca: ca,
             statusPolicy: policy,
             longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause,
@@ -74,7 +74,7 @@ extension ConfigurationDecoder {
     private func target(_ object: ConfigurationObject) -> EndpointConfiguration.Target? {
         switch (object["url"], object["unix"]) {
         case (let url?, nil):
-            for key: ByteString in ["protocol", "path"] {
+            for key: ByteString in ["protocol", "path", "ack"] {
                 object[key]?.reject("has a place only beside \"unix\", leave it out: the URL says it all")
             }
             return webTarget(url, object)
@@ -98,7 +98,7 @@ extension ConfigurationDecoder {
         switch target {
         case .url(let url, _) where url.isSecure: return certificates(value)
         case nil: return nil
-        case .url, .unix:
+        case .url, .unix, .stream:
             value.reject("has a meaning only with https, leave it out")
             return nil
         }
@@ -126,7 +126,10 @@ extension ConfigurationDecoder {
         _ object: ConfigurationObject
     ) -> EndpointConfiguration.Target? {
         let socket = socketPath(value)
-        object.required("protocol", "\"http\"").map(speaksHTTP)
+        if object.required("protocol", "\"http\" or \"ndjson\"")?.word(of: ["http", "ndjson"]) == "ndjson" {
+            return streamTarget(socket, object)
+        }
+        object["ack"]?.reject("has a meaning only with \"protocol\": \"ndjson\", leave it out")
         var path: ByteString = "/"
         if let given = object["path"] {
             guard let text = given.text("a text such as \"/hooks\"") else { return nil }
@@ -154,12 +157,14 @@ extension ConfigurationDecoder {
         return path
     }
 
-    private func speaksHTTP(_ value: ConfigurationValue) {
-        if value.node.string == "ndjson" {
-            value.reject("is \"ndjson\", which is not supported by this version of RoomBridge, must be \"http\"")
-        } else {
-            _ = value.word(of: ["http"])
+    private func streamTarget(_ socket: ByteString?, _ object: ConfigurationObject) -> EndpointConfiguration.Target? {
+        for key: ByteString in ["path", "signing", "format", "status", "conflict"] {
+            object[key]?.reject("has a meaning only with HTTP, leave it out")
         }
+        let words = StreamAcknowledgement.allCases.map { ByteString($0.rawValue) }
+        guard let ack = object["ack"] else { return socket.map { .stream(socket: $0, .read) } }
+        guard let word = ack.word(of: words).flatMap({ StreamAcknowledgement(rawValue: $0.string) }) else { return nil }
+        return socket.map { .stream(socket: $0, word) }
     }
 
     private func signing(_ value: ConfigurationValue) -> [SecretReference]? {
@@ -181,5 +186,12 @@ extension ConfigurationDecoder {
         if host == "localhost" || host == "::1" { return true }
         // The connection checks the address again, so a name that begins like one gains nothing.
         return host.hasPrefix("127.")
+    }
+}
+
+extension EndpointConfiguration.Target {
+    fileprivate var usualConcurrency: Int {
+        if case .stream = self { return StreamSettings.window }
+        return EndpointConfiguration.defaultConcurrency
     }
 }

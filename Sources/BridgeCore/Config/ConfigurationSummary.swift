@@ -1,3 +1,4 @@
+internal import BridgeDelivery
 internal import RoomsRuntime
 internal import RoomsTransport
 
@@ -58,7 +59,9 @@ extension EndpointConfiguration {
             switch target {
             case .url(let url, _): url.address
             case .unix(let socket, let path): "\(socket) (HTTP over a Unix socket, \(path))"
+            case .stream(let socket, let word): "\(socket) (lines on a Unix socket, ack \(word.rawValue))"
             }
+        if case .stream = target { return "\(address), at most \(concurrency) lines in flight" }
         let signature = signing.isEmpty ? "unsigned" : signing.count == 1 ? "signed" : "signed \(signing.count) times"
         return "\(address), \(signature), at most \(concurrency) requests at once"
     }

@@ -14,6 +14,7 @@ extension EndpointConfiguration {
         settings.statusPolicy = statusPolicy
         settings.retry.longestAsked = longestPause
         settings.format = format
+        if case .stream(_, let acknowledgement) = target { settings.stream = StreamSettings(acknowledgement) }
         return settings
     }
 
@@ -26,6 +27,8 @@ extension EndpointConfiguration {
             return (stream, url.target, url.hostField)
         case .unix(let socket, let path):
             return (StreamTarget(unixPath: socket), path, "localhost")
+        case .stream(let socket, _):
+            return (StreamTarget(unixPath: socket), "/", "localhost")
         }
     }
 }

@@ -167,7 +167,7 @@ package struct ResponseClassifier: Sendable {
         }
     }
 
-    private static func hint(_ error: TransportError) -> StaticString? {
+    static func hint(_ error: TransportError) -> StaticString? {
         switch error.code {
         case .refused: "nothing listens there: is the program running?"
         case .noSuchSocket: "there is no such socket file: is the program running?"

@@ -35,6 +35,10 @@ package struct Refusal: Sendable {
     package var isUnreachable = false
     /// Another connection may lead to somebody who answers otherwise.
     package var wantsNewConnection = false
+    /// Nobody's fault: the receiver wants the room's event later.
+    package var isPostponement = false
+    /// The event is larger than the receiver takes.
+    package var isTooLarge = false
 
     package init(scope: FailureScope, status: Int?, reason: String, hint: StaticString?) {
         self.scope = scope
