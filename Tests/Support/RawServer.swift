@@ -165,10 +165,11 @@ package final class RawConnection: Sendable {
         _ = Glibc.shutdown(descriptor.withLock { $0 }, Int32(SHUT_WR))
     }
 
-    /// Waits until the peer is gone, without reading what it sent.
-    package func awaitHangUp() {
+    /// Whether the peer goes within that time; nothing of what it sent is read.
+    @discardableResult
+    package func isLeft(within limit: Duration) -> Bool {
         var poll = pollfd(fd: descriptor.withLock { $0 }, events: 0, revents: 0)
-        _ = Glibc.poll(&poll, 1, 60_000)
+        return Glibc.poll(&poll, 1, Int32(limit.wholeMilliseconds)) > 0
     }
 
     /// Ends the connection with a reset in place of a close.

@@ -78,7 +78,7 @@ final class StreamCarrier: Carrier {
         self.logger = logger
         self.owner = owner
         writer = StreamLineWriter(storeID: storeID)
-        let kernelTells = options.kernelTells ?? Stream.kernelTellsUnread
+        let kernelTells = options.kernelTells ?? SocketQueue.isTold
         acknowledgement = options.acknowledgement == .read && !kernelTells ? .line : options.acknowledgement
         if acknowledgement != options.acknowledgement {
             logger.warning(

@@ -95,18 +95,17 @@ import Testing
 
     @Test("what the receiver never read is not delivered")
     func readMeansRead() async throws {
-        let mayRead = Gate()
+        let store = MemoryStore()
+        let settledUnread = Lock(0)
         let receiver = try StreamReceiver { peer in
-            mayRead.wait()
+            peer.connection.isLeft(within: .milliseconds(60))
+            settledUnread.withLock { $0 = store.state.withLock { $0.settlements.count } }
             Self.takeAll(peer, .read)
         }
-        let rig = Self.rig(receiver, .read)
+        let rig = Self.rig(receiver, .read, store: store)
         rig.publish(count: 3)
-        try await eventually("the connection") { receiver.connections == 1 }
-        try await Task.sleep(for: .milliseconds(60))
-        #expect(rig.store.state.withLock { $0.settlements.isEmpty })
-        mayRead.open()
         try await rig.settleAll()
+        #expect(settledUnread.withLock { $0 } == 0)
         await rig.stop()
         #expect(receiver.lines.map(\.seq) == [1, 2, 3])
         receiver.stop()
@@ -180,7 +179,7 @@ import Testing
             if mode == .protocol { peer.greet() }
             if peer.number == 1 {
                 // Neither reads nor answers; the end of the connection ends this.
-                if mode != .read { while peer.next() != nil {} } else { peer.connection.awaitHangUp() }
+                if mode != .read { while peer.next() != nil {} } else { peer.connection.isLeft(within: .seconds(60)) }
             } else {
                 while let line = peer.nextEvent() {
                     if mode != .read { peer.say(mode == .line ? "ok" : #"{"op":"ack","n":\#(line.n)}"#) }

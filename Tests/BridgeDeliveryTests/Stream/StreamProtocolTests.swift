@@ -151,7 +151,7 @@ import Testing
             guard let line = peer.nextEvent() else { return }
             for _ in 1...6 {
                 peer.say(#"{"op":"wip","n":\#(line.n)}"#)
-                usleep(50_000)
+                _ = peer.connection.hasInput(within: .milliseconds(50))
             }
             peer.say(#"{"op":"ack","n":\#(line.n)}"#)
             peer.acknowledgeAll()
