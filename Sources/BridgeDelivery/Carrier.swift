@@ -24,8 +24,10 @@ protocol CarrierOwner: AnyObject {
     func finished(_ attempt: EndpointStateMachine.Attempt, _ verdict: Verdict)
     /// Whether the attempt may begin again at once.
     func mayRetry(_ attempt: EndpointStateMachine.Attempt) -> Bool
-    /// The attempt counts as never begun.
-    func tookBack(_ attempt: EndpointStateMachine.Attempt)
+    /// The attempt came to nothing without anybody's fault.
+    ///
+    /// `isCounted`: the receiver may have seen it.
+    func tookBack(_ attempt: EndpointStateMachine.Attempt, isCounted: Bool)
     /// What the receiver asked for on its connection holds no longer.
     func connectionEnded()
     /// Begins all that may begin now.

@@ -158,8 +158,8 @@ final class Endpoint: CarrierOwner {
         machine.mayRetry(attempt)
     }
 
-    func tookBack(_ attempt: EndpointStateMachine.Attempt) {
-        machine.takeBack(attempt)
+    func tookBack(_ attempt: EndpointStateMachine.Attempt, isCounted: Bool) {
+        machine.takeBack(attempt, isCounted: isCounted)
     }
 
     func arm(_ deadline: Instant) {

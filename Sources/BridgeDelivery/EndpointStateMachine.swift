@@ -79,6 +79,7 @@ struct EndpointStateMachine {
     static let eagerWait = Duration.milliseconds(5)
     /// So many lanes are asked for at once: a row of the store that none of them wants is looked at for nothing.
     static let mostWishes = 16_384
+    /// A receiver that wants an event later at once gets no loop.
     static let shortestPostponement = Duration.milliseconds(10)
     /// So many refused events in a row, and it is not the events.
     static let mostRefused = 5
@@ -268,9 +269,11 @@ struct EndpointStateMachine {
     }
 
     /// An attempt came to nothing and may not begin again: its record is ready as if it had never begun.
-    mutating func takeBack(_ attempt: Attempt) {
+    ///
+    /// `isCounted`: it has begun all the same, the receiver may have seen it.
+    mutating func takeBack(_ attempt: Attempt, isCounted: Bool = false) {
         inFlight -= 1
-        lanes[attempt.lane].takeBackAttempt()
+        if !isCounted { lanes[attempt.lane].takeBackAttempt() }
         makeReady(attempt.lane)
     }
 

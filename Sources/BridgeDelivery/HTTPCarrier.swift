@@ -87,7 +87,7 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
     func tookBack(_ connection: HTTPConnection) {
         free.append(connection)
         guard let attempt = connection.attempt.take() else { return }
-        owner.tookBack(attempt)
+        owner.tookBack(attempt, isCounted: false)
         owner.goOn()
     }
 

@@ -132,6 +132,7 @@ final class StreamCarrier: Carrier {
             if let end = pauseEnd, end <= now {
                 pauseEnd = nil
                 owner.goOn()
+                guard isOn(stream) else { return }
             }
             if window.deadline(options.answerTime) <= now { return fail(.unanswered(acknowledgement)) }
             if silenceDeadline <= now { askWhetherThere(stream, now) }
@@ -205,7 +206,7 @@ final class StreamCarrier: Carrier {
     private func part() {
         guard hasServed || window.isEmpty else { return fail(.leftAtOnce) }
         let lost = letGo()
-        for attempt in lost { owner.tookBack(attempt) }
+        for attempt in lost { owner.tookBack(attempt, isCounted: true) }
         owner.connectionEnded()
         owner.goOn()
     }
@@ -229,7 +230,7 @@ final class StreamCarrier: Carrier {
 
     private func write(_ consignment: Consignment) {
         let delivery = consignment.delivery
-        if let seq = hello.resume[delivery.room.room], delivery.seq <= seq {
+        if delivery.retry == nil, let seq = hello.resume[delivery.room.room], delivery.seq <= seq {
             return owner.finished(consignment.attempt, .delivered)
         }
         let start = output.count

@@ -30,6 +30,10 @@ final class StreamLineWriter {
         }
         text.append(literal: "\"attempt\":")
         text.append(decimal: Int64(consignment.attempt.number))
+        if let retry = consignment.delivery.retry, !retry.isInOrder {
+            text.append(literal: ",\"replay\":")
+            retry.run.bytes.withUnsafeBytes { JSONWriter.appendString($0, to: &text) }
+        }
         let start = text.count
         StandardBody.append(consignment.delivery, context, isLine: true, to: &text)
         // The object goes on where it would have begun.

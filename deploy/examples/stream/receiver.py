@@ -39,7 +39,11 @@ class Records:
             new = self.database.execute("INSERT OR IGNORE INTO received VALUES (?)", (event["id"],)).rowcount == 1
             if new:
                 self.database.execute("INSERT INTO messages (room, line) VALUES (?, ?)", (room, line))
-            self.database.execute("INSERT OR REPLACE INTO resume VALUES (?, ?)", (room, meta["seq"]))
+            # The highest: a dead letter that is sent again out of order has an old one.
+            self.database.execute(
+                "INSERT INTO resume VALUES (?, ?) ON CONFLICT (room) DO UPDATE SET seq = max(seq, excluded.seq)",
+                (room, meta["seq"]),
+            )
 
     def resume(self, store: str) -> dict:
         """The last seq of each room; nothing when the bridge has a new state folder, since it counts anew there."""
