@@ -53,9 +53,11 @@ package struct ControlClient: Sendable {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw failure(errno) }
         defer { close(descriptor) }
-        var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        // A timeval: a build with the static standard library does not know that type.
+        var limit = (seconds: Self.patience, microseconds: 0)
+        let size = socklen_t(MemoryLayout.size(ofValue: limit))
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
         guard path.utf8.count <= StreamTarget.maxUnixPath else {
             throw ControlError(message: "\(path): is too long for a socket", exitCode: .usage)
         }
