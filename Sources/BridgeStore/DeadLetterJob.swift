@@ -71,6 +71,21 @@ final class DeadLetterJob {
         return isAtEnd ? .changed(count) : nil
     }
 
+    /// What an operator changed is in the journal.
+    func report(_ answer: DeadLetterAnswer, _ logger: Logger) {
+        guard case .changed(let count) = answer, count > 0 else { return }
+        var fields = [LogField(.count, count)]
+        if let endpoint = selection.endpoint { fields.append(LogField(.endpoint, endpoint)) }
+        if let room = selection.room { fields.append(LogField(.room, room)) }
+        switch request {
+        case .page: break
+        case .retry(_, let run, _):
+            logger.log(.notice, "an operator sends dead letters again", fields + [LogField(.run, run)])
+        case .purge:
+            logger.log(.notice, "an operator removed dead letters", fields)
+        }
+    }
+
     private func matches(_ row: Row) -> Bool {
         if let numbers = selection.numbers, !numbers.contains(row.integer(0)) { return false }
         if let endpoint, row.integer(1) != endpoint.rawValue { return false }

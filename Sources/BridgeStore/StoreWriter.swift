@@ -246,10 +246,12 @@ final class StoreWriter {
 
     /// One slice of what an operator wants, and dead letters that are to be sent again.
     private func serveOperator() throws(SQLiteError) {
-        guard !isStopping, !isDiskFull else { return }
+        // Also with a full disk: what is removed makes room.
+        guard !isStopping else { return }
         do {
             if let (job, done) = jobs.first {
                 if let answer = try job.advance(ledger) {
+                    job.report(answer, logger)
                     jobs.removeFirst()
                     feeder.marked(ledger)
                     noteDeadLetters()

@@ -195,6 +195,9 @@ package struct ListenError: Error, Equatable, CustomStringConvertible {
         case EADDRINUSE:
             code = .addressInUse
             message = "\(path): another program listens there; stop it or choose another path"
+        case EEXIST:
+            code = .addressInUse
+            message = "\(path): is there and is no socket; remove it or choose another path"
         case EACCES, EPERM:
             code = .notPermitted
             message = "\(path): this user may not make a socket there"

@@ -46,7 +46,13 @@ package struct UnixListener: Sendable, CustomStringConvertible {
         return ListenError(path: path, code)
     }
 
+    /// Nobody listens on it; a file of another kind is somebody's, whatever a connect says of it.
     private static func isAbandoned(_ path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
+            errno = EEXIST
+            return false
+        }
         let probe = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { Glibc.close(probe) }
         let isRefused = withAddress(path) { Glibc.connect(probe, $0, $1) != 0 && errno == ECONNREFUSED }

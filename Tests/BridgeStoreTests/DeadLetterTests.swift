@@ -147,11 +147,13 @@ import Testing
             (1...count).map { row in
                 var settlement = Settlement(lane: lane, row: RowID(row), seq: row)
                 if row % 5_000 == 0 { settlement.deadLetter = Self.letter }
+                if row == 7 { settlement.told = 1...7 }
+                if row == 9 { settlement.retry = DeadLetterRetry(number: 1, run: "r", isInOrder: true) }
                 return settlement
             },
             now: Instant(nanoseconds: 0)
         )
         let kept = batch.next(now: Instant(nanoseconds: 0)).settlements
-        #expect(kept.map(\.row.rawValue) == [5_000, 10_000, 15_000, count])
+        #expect(kept.map(\.row.rawValue) == [7, 9, 5_000, 10_000, 15_000, count])
     }
 }

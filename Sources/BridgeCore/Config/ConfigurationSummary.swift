@@ -1,4 +1,5 @@
 internal import BridgeDelivery
+internal import BridgeModel
 internal import RoomsRuntime
 internal import RoomsTransport
 
@@ -63,7 +64,12 @@ extension EndpointConfiguration {
             }
         if case .stream = target { return "\(address), at most \(concurrency) lines in flight" }
         let signature = signing.isEmpty ? "unsigned" : signing.count == 1 ? "signed" : "signed \(signing.count) times"
-        return "\(address), \(signature), at most \(concurrency) requests at once"
+        return "\(address), \(signature), at most \(concurrency) requests at once\(loss)"
+    }
+
+    private var loss: String {
+        (lossRule.onOverflow ? ", loses its oldest when the buffer is full" : "")
+            + (lossRule.maxAge.map { ", loses what waits longer than \($0.wholeMilliseconds / 1_000) s" } ?? "")
     }
 }
 

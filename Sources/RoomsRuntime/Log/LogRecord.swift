@@ -42,6 +42,7 @@ package enum LogKey: String, Sendable {
     case reason = "REASON"
     case room = "ROOM"
     case row = "ROW"
+    case run = "RUN"
     case seq = "SEQ"
     case server = "SERVER"
     case state = "STATE"

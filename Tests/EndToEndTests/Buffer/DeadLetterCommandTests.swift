@@ -157,6 +157,51 @@ extension EndToEnd {
             try await scene.hub.stop()
         }
 
+        @Test func `a request that is not understood changes nothing, and says what would be right`() async throws {
+            let scene = try await scene()
+            let socket = SocketAddress.unix(path: scene.bridge.stateDirectory + "/control.sock")
+            for (path, body, status) in [
+                ("/v1/nothing", "{}", 404), ("/v1/dead-letters", "{}", 405), ("/v1/dead-letters/purge", "{}", 400),
+                ("/v1/dead-letters/purge", #"{"nubmers":[1]}"#, 400),
+                ("/v1/dead-letters/purge", #"{"numbers":[]}"#, 400),
+                ("/v1/dead-letters/purge", #"{"all":true,"endpoint":"a"}"#, 400),
+                ("/v1/dead-letters/purge", #"{"numbers":["1"]}"#, 400), ("/v1/dead-letters/purge", "", 400),
+                ("/v1/dead-letters/retry", #"{"all":true,"order":"any"}"#, 400),
+                ("/v1/dead-letters/retry", #"{"endpoint":"b"}"#, 404),
+            ] {
+                let answer = try await TestHTTP.post(socket, path, body)
+                #expect(answer?.status == status, "\(path) \(body)")
+                #expect(answer.flatMap { JSONSlice($0.body)["error"]?.string }?.isEmpty == false, "\(path) \(body)")
+            }
+            #expect(try await lines(scene, "list").count == 2)
+            #expect(try await lines(scene, "purge", "--endpoint", "a", "--room", "order:1").count == 1)
+            let line = try #require(scene.lines("an operator removed dead letters").first)
+            #expect(line.contains("count=1") && line.contains("endpoint=a") && line.contains("room=order:1"), "\(line)")
+            try await scene.close()
+        }
+
+        @Test func `a socket that cannot be made ends the start only where it was asked for`() async throws {
+            let scene = try await BufferScene(["a"]) { setup, receivers in
+                receivers["a"].map { setup.add(endpoint: "a", for: $0.address, rooms: [Self.room]) }
+            }
+            let bad = scene.bridge.folder.file("nowhere/control.sock")
+            let asked = try scene.bridge.launch(through: "set -- \"$@\" --control '\(bad)'; ")
+            #expect(try await asked.wait() == .status(73), "\(asked.output)")
+            #expect(asked.output.contains(bad), "\(asked.output)")
+            // A file of somebody else's in its place.
+            try scene.bridge.folder.write("x", to: "state/control.sock")
+            try await scene.bridge.start()
+            #expect(scene.lines("commands cannot reach this service").count == 1, "\(scene.bridge.log)")
+            try await scene.close()
+            let kept = scene.bridge.stateDirectory + "/control.sock"
+            #expect(FileManager.default.fileExists(atPath: kept))
+            try FileManager.default.removeItem(atPath: kept)
+            let elsewhere = scene.bridge.folder.file("c.sock")
+            try await scene.bridge.start(through: "set -- \"$@\" --control '\(elsewhere)'; ")
+            #expect(try await run(scene, "list", socket: elsewhere).exit == .status(0))
+            #expect(try await scene.bridge.terminate() == .status(0))
+        }
+
         @Test func `the service manager's socket goes before all`() async throws {
             let scene = try await BufferScene(["a"]) { setup, receivers in
                 receivers["a"].map { setup.add(endpoint: "a", for: $0.address, rooms: [Self.room]) }
