@@ -223,7 +223,8 @@ struct LaneQueue {
     /// A gap that was tried before keeps its range, since the receiver may know it by its id: the new one then tells of the
     /// rest.
     mutating func lose(_ gap: PendingDelivery) {
-        guard case .gap(var new, let at) = gap.body else { return }
+        // The endpoint had it all before the store knew.
+        guard gap.seq > acknowledged, case .gap(var new, let at) = gap.body else { return }
         var kept = RingBuffer<PendingDelivery>()
         var first = Trial()
         for index in 0..<records.count {

@@ -59,6 +59,7 @@ extension Ledger {
                 pass.rows += 1
                 return true
             }
+            if pass.isDone, isTooMuch(given) { pass.cursor = max(pass.cursor, end) }
             for index in touched { correctEnd(of: index) }
             try deleteReleased()
         } undo: {
@@ -123,12 +124,15 @@ extension Ledger {
     func settleLosses(_ settlement: Settlement, lane index: Int) {
         let losses = catalog.lanes[index].state.losses
         guard !losses.isEmpty else { return }
-        var rest = losses.filter { $0.row > settlement.row.rawValue }
+        // Behind what was accepted nothing is missing; a dead letter says that only of itself.
+        let row = settlement.row.rawValue
+        var rest = losses.filter { settlement.deadLetter == nil ? $0.row > row : $0.row != row }
         if let told = settlement.told, !rest.isEmpty { rest[0].told(from: told.lowerBound, to: told.upperBound) }
         guard rest != losses else { return }
         let seq = min(settlement.seq, catalog.rooms[catalog.lanes[index].room].state.seq)
         catalog.change(lane: index) { lane in
             lane.losses = rest
+            guard settlement.deadLetter == nil else { return }
             lane.acknowledged = max(lane.acknowledged, seq)
             lane.skipped = 0
         }

@@ -101,6 +101,17 @@ import Testing
         #expect(bench.deliverAll() == ["gap 1-4", "gap 5-7", "8", "9"])
     }
 
+    @Test("what was accepted before the store gave it up is not told as lost")
+    func accepted() {
+        var bench = Bench()
+        bench.commit(1...4)
+        #expect(bench.deliver() == "1" && bench.deliver() == "2")
+        bench.lose(1, 2)
+        #expect(bench.deliver() == "3")
+        bench.lose(1, 4)
+        #expect(bench.deliverAll() == ["gap 1-4"])
+    }
+
     @Test("two streams have a gap each, whatever is lost later")
     func streams() {
         var bench = Bench()
