@@ -3,8 +3,9 @@
 /// Closed while the writer's inbox is above its limit (until it is half empty), while the rows on disk have reached the
 /// size the operator set (until they are below 0.9 of it), and while the disk is full.
 ///
-/// What is held by endpoints whose rooms are left is no part of that 0.9: they hold it for as long as they are down, and
-/// what the others have left must do.
+/// What is held by endpoints whose rooms are left is no part of that: they hold it for as long as they are down. The others
+/// go on with what is left to them, and where those have taken it all (some of it was on its way when their rooms were left)
+/// with a twentieth more.
 struct Admission: Sendable {
     let inboxLimit: Int
     let maxSize: Int
@@ -41,9 +42,12 @@ struct Admission: Sendable {
     /// `crowded`: what is held by endpoints whose rooms are left.
     mutating func stored(_ waitingBytes: Int64, crowded: Int64 = 0) {
         let held = min(crowded, waitingBytes)
-        if waitingBytes >= Int64(maxSize) {
+        let size = Int64(maxSize)
+        let reserve = size / 20
+        let others = waitingBytes - held
+        if waitingBytes >= size + reserve || (waitingBytes >= size && others >= reserve) {
             isBufferFull = true
-        } else if Double(waitingBytes - held) < 0.9 * Double(Int64(maxSize) - held) {
+        } else if Double(others) < 0.9 * Double(size - held) || others < reserve / 2 {
             isBufferFull = false
         }
     }

@@ -54,11 +54,20 @@ import Testing
         #expect(admission.isBufferFull)
         admission.stored(993, crowded: 940)
         #expect(!admission.isBufferFull)
-        // A row of two of them counts twice there.
-        admission.stored(1_000, crowded: 1_800)
-        #expect(admission.isBufferFull)
-        admission.stored(999, crowded: 1_800)
+        // They have taken it all; a row of two of them counts twice there.
+        admission.stored(1_049, crowded: 1_800)
         #expect(!admission.isBufferFull)
+        admission.stored(1_049, crowded: 1_000)
+        #expect(!admission.isBufferFull)
+        admission.stored(1_049, crowded: 999)
+        #expect(admission.isBufferFull)
+        admission.stored(1_040, crowded: 1_015)
+        #expect(admission.isBufferFull)
+        admission.stored(1_040, crowded: 1_016)
+        #expect(!admission.isBufferFull)
+        // But there is an end.
+        admission.stored(1_050, crowded: 1_050)
+        #expect(admission.isBufferFull)
     }
 
     @Test("it opens only when every reason is gone")

@@ -9,10 +9,10 @@ extension EndToEnd {
         private static let over = "an endpoint holds too much of the buffer"
         private static let below = "an endpoint holds less of the buffer again"
 
-        /// `count` events of about 2 KiB; with each hundred of them one that `b` gets, so that they do not come all at once.
+        /// `count` events of about 2 KiB; with each fifty of them one that `b` gets, so that they do not come all at once.
         private func publish(_ count: Int, to room: String, _ scene: BufferScene) async throws {
-            for _ in 0..<count / 100 {
-                try await scene.publish(room, Array(repeating: "\"\(Self.text)\"", count: 100))
+            for _ in 0..<count / 50 {
+                try await scene.publish(room, Array(repeating: "\"\(Self.text)\"", count: 50))
                 _ = try await latency(1, scene)
             }
         }
