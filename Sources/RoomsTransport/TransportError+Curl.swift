@@ -19,6 +19,10 @@ extension TransportError {
         case CURLE_COULDNT_RESOLVE_PROXY:
             return TransportError(.resolve, "\(what): the proxy's name cannot be resolved")
         case CURLE_COULDNT_CONNECT:
+            // A Unix socket whose queue is full: libcurl finds no connection, and knows no error.
+            if target.unixPath != nil, systemError == 0 {
+                return TransportError(.busy, "\(what): it takes no more connections")
+            }
             return refusal(what, systemError)
         case CURLE_OPERATION_TIMEDOUT:
             return TransportError(.timedOut, "\(what): no answer in time")
@@ -93,7 +97,7 @@ extension TransportError {
             TransportError(.timedOut, "the peer does not answer any more")
         case ENOTCONN:
             // Connecting to a Unix socket whose queue is full looks like success to libcurl.
-            TransportError(.refused, "the socket takes no more connections")
+            TransportError(.busy, "the socket takes no more connections")
         case ENOMEM, ENOBUFS:
             TransportError(.exhausted, "no memory left for the connection")
         case EMFILE, ENFILE:

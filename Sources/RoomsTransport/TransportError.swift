@@ -7,6 +7,8 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case invalidTarget
         case resolve
         case refused
+        /// Somebody listens, and too many wait to be accepted already.
+        case busy
         case unreachable
         /// The Unix socket's file is not there.
         case noSuchSocket

@@ -32,10 +32,17 @@ final class Backlog {
     }
 
     /// Starts the store, and deliveries to these targets if there are any, in the order of the endpoints.
-    func start(_ targets: [StreamTarget] = []) {
+    ///
+    /// `lines`: not over HTTP, but as lines acknowledged so.
+    func start(_ targets: [StreamTarget] = [], lines: StreamAcknowledgement? = nil) {
         let store = store
         let settings = zip(targets, snapshot.endpoints).map { target, id in
-            EndpointSettings(id: id, name: "sink", target: target, path: "/hooks", host: "localhost")
+            var settings = EndpointSettings(id: id, name: "sink", target: target, path: "/hooks", host: "localhost")
+            if let lines {
+                settings.stream = StreamSettings(lines)
+                settings.concurrency = StreamSettings.window
+            }
+            return settings
         }
         let dispatcher = Dispatcher(
             transport: transport,

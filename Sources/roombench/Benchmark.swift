@@ -15,6 +15,8 @@ struct Benchmark {
         case backlog
         /// Only what endpoints cost that are down.
         case outage
+        /// Only what lines on stream sockets cost.
+        case streams
     }
 
     var events = 60_000
@@ -48,7 +50,7 @@ struct Benchmark {
             case ("--rooms", let number?) where (1...100).contains(number): benchmark.rooms = number
             default:
                 print("usage: roombench [--events 60000] [--rounds 3] [--rooms 8] [--waiting 1000000]")
-                print("                 [--hub | --client | --ingest | --backlog | --outage]")
+                print("                 [--hub | --client | --ingest | --backlog | --outage | --streams]")
                 exit(64)
             }
             arguments = arguments.dropFirst()
@@ -65,7 +67,8 @@ struct Benchmark {
         var table = Table()
         if part == .all || part == .backlog { backlogs(&table) }
         if part == .all || part == .outage { outage(&table) }
-        for round in 1...rounds where part != .backlog && part != .outage {
+        if part == .all || part == .streams { streams(&table) }
+        for round in 1...rounds where part != .backlog && part != .outage && part != .streams {
             note("round \(round) of \(rounds)")
             if part != .hub { ingest(&table) }
             if part == .all || part == .client { joining(&table) }

@@ -40,6 +40,11 @@ extension Table {
             ratio(rate("end to end, signed"), rate("end to end, Go peer")),
             atLeast: 1.2
         )
+        row(
+            "lines drained, ack protocol (events/s)",
+            rate("lines drained, ack protocol, in 10,000 lanes"),
+            atLeast: 150_000
+        )
         row("CPU per event end to end, signed, TCP (µs)", cpu("end to end, signed"), atMost: 12)
         row("CPU per event end to end, signed, Unix (µs)", cpu("end to end over Unix"), atMost: 9)
         row("latency p50 beyond the frame (ms)", rate("latency p50"), atMost: 0.8)

@@ -139,6 +139,9 @@ package struct ResponseClassifier: Sendable {
     private static func refusal(_ failure: AttemptFailure) -> Refusal {
         var refusal = Refusal(scope: .lane, status: nil, reason: failure.message, hint: nil)
         switch failure.cause {
+        case .connect(let error) where error.code == .busy:
+            refusal.scope = .overload
+            refusal.hint = hint(error)
         case .connect(let error):
             refusal.scope = .endpoint
             refusal.isUnreachable = true
@@ -170,6 +173,7 @@ package struct ResponseClassifier: Sendable {
     static func hint(_ error: TransportError) -> StaticString? {
         switch error.code {
         case .refused: "nothing listens there: is the program running?"
+        case .busy: "the program does not accept connections: has it stopped working?"
         case .noSuchSocket: "there is no such socket file: is the program running?"
         case .notPermitted: "this process may not use the socket: check its owner and mode"
         case .resolve: "the name has no address: check the endpoint's url"

@@ -18,8 +18,6 @@ final class StreamCarrier: Carrier {
 
     /// So much may wait for the socket to take it.
     private static let mostUnsent = 256 * 1024
-    /// One turn reads no more than this often.
-    private static let mostReads = 16
     static let shortestPoll = Duration.milliseconds(1)
     static let longestPoll = Duration.milliseconds(20)
 
@@ -32,19 +30,19 @@ final class StreamCarrier: Carrier {
     let acknowledgement: StreamAcknowledgement
     private let storeID: ByteString
     private let writer: StreamLineWriter
-    private let buffer: UnsafeMutableRawBufferPointer
-    private var state = State.closed
+    let buffer: UnsafeMutableRawBufferPointer
+    var state = State.closed
     /// What the connection is made for.
     private var waiting: Consignment?
-    private var input: [UInt8] = []
+    var input: [UInt8] = []
     /// So much of it has no line's end in it.
-    private var scanned = 0
-    private var isHeeding = false
+    var scanned = 0
+    var isHeeding = false
     private var output: [UInt8] = []
     private var sent = 0
-    private var isWaitingToSend = false
+    var isWaitingToSend = false
     /// Whether this connection took anything yet, and whether anything was acknowledged on it.
-    private var hasSent = false
+    var hasSent = false
     var hasServed = false
     var window = StreamWindow()
     var hello = ReceiverHello()
@@ -53,13 +51,13 @@ final class StreamCarrier: Carrier {
     var pauseEnd: Instant?
     /// How many lines the receiver still wants; nil: it does not count.
     var credit: UInt64?
-    private var heard = Instant(nanoseconds: 0)
-    private var hasPinged = false
+    var heard = Instant(nanoseconds: 0)
+    var hasPinged = false
     /// With `read`: lines are out, and nothing more is sent until they are read.
-    private var isConfirming = false
-    private var pollWait = shortestPoll
-    private var pollTimer: TimerID?
-    private var lastUnread = 0
+    var isConfirming = false
+    var pollWait = shortestPoll
+    var pollTimer: TimerID?
+    var lastUnread = 0
 
     init(
         _ settings: EndpointSettings,
@@ -156,7 +154,7 @@ final class StreamCarrier: Carrier {
         )
     }
 
-    private func connected(_ result: Result<Stream, TransportError>) {
+    func connected(_ result: Result<Stream, TransportError>) {
         switch result {
         case .failure(let error):
             state = .closed
@@ -203,7 +201,7 @@ final class StreamCarrier: Carrier {
     }
 
     /// The receiver went after it had said so: nothing of that is a failure.
-    private func part() {
+    func part() {
         guard hasServed || window.isEmpty else { return fail(.leftAtOnce) }
         let lost = letGo()
         for attempt in lost { owner.tookBack(attempt, isCounted: true) }
@@ -213,7 +211,7 @@ final class StreamCarrier: Carrier {
 
     /// Closes without a word; what was in flight is the caller's.
     @discardableResult
-    private func letGo() -> [EndpointStateMachine.Attempt] {
+    func letGo() -> [EndpointStateMachine.Attempt] {
         switch state {
         case .closed: break
         case .connecting(let pending): pending.cancel()
@@ -259,7 +257,7 @@ final class StreamCarrier: Carrier {
         }
     }
 
-    private func sendOn(_ stream: Stream) {
+    func sendOn(_ stream: Stream) {
         do throws(TransportError) {
             try send(on: stream)
         } catch {
@@ -298,143 +296,5 @@ final class StreamCarrier: Carrier {
             stream.rewatch(.readable)
         }
         if acknowledgement == .read, !window.isEmpty { beginConfirming(stream) }
-    }
-
-    // MARK: receiving
-
-    private func ready(_ readiness: Readiness) {
-        let stream: Stream
-        switch state {
-        case .closed, .connecting: return
-        case .greeting(let ours), .open(let ours): stream = ours
-        }
-        if readiness != .writable { receiveOn(stream) }
-        guard isOn(stream) else { return }
-        if readiness.contains(.writable), isWaitingToSend { sendOn(stream) }
-        if isLeaving, window.isEmpty, isOn(stream) { return part() }
-        owner.goOn()
-    }
-
-    private func isOn(_ stream: Stream) -> Bool {
-        switch state {
-        case .closed, .connecting: false
-        case .greeting(let ours), .open(let ours): ours === stream
-        }
-    }
-
-    private func receiveOn(_ stream: Stream) {
-        var reads = 0
-        do throws(TransportError) {
-            while reads < Self.mostReads, isOn(stream) {
-                reads += 1
-                switch try stream.receive(into: buffer) {
-                case .wouldBlock: return
-                case .end: return ended(stream)
-                case .bytes(let count):
-                    heard = transport.loop.now
-                    hasPinged = false
-                    guard acknowledgement != .read else { continue }
-                    input.append(contentsOf: UnsafeRawBufferPointer(buffer)[..<count])
-                    heedInput(stream)
-                }
-            }
-        } catch {
-            broken(stream, error)
-        }
-    }
-
-    /// Heeds what has come, line by line.
-    private func heedInput(_ stream: Stream) {
-        // A line may lead to a send, and that to more input: the outer round heeds it.
-        guard !isHeeding else { return }
-        isHeeding = true
-        defer { isHeeding = false }
-        var start = 0
-        while let end = input[max(start, scanned)...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = Array(input[start..<end])
-            start = end + 1
-            scanned = start
-            guard line.count <= StreamLineWriter.longestAnswer, heed(line) else {
-                if case .greeting = state { return fail(.noHello) }
-                return fail(.malformed)
-            }
-            guard isOn(stream) else { return }
-        }
-        input.removeFirst(start)
-        scanned = input.count
-        if input.count > StreamLineWriter.longestAnswer { fail(.malformed) }
-    }
-
-    /// The receiver sends no more.
-    private func ended(_ stream: Stream) {
-        guard acknowledgement == .read else {
-            return isLeaving ? part() : broken(stream, nil)
-        }
-        // It may go on reading.
-        guard stream.isHungUp else { return stream.rewatch(isWaitingToSend ? .writable : []) }
-        confirm(stream)
-        if isOn(stream) { broken(stream, nil) }
-    }
-
-    private func broken(_ stream: Stream, _ error: TransportError?) {
-        guard isOn(stream) else { return }
-        if case .greeting = state { return fail(.noHello) }
-        if !hasSent, let error, error.code == .refused { return fail(.full(error)) }
-        if isLeaving { return part() }
-        fail(.broken(error))
-    }
-
-    // MARK: silence
-
-    private var silenceDeadline: Instant {
-        guard acknowledgement == .protocol else { return .distantFuture }
-        return heard + options.silence * (hasPinged ? 2 : 1)
-    }
-
-    private func askWhetherThere(_ stream: Stream, _ now: Instant) {
-        guard !hasPinged else { return fail(.silent) }
-        hasPinged = true
-        say(StreamLineWriter.ping)
-    }
-
-    // MARK: what was read
-
-    private func beginConfirming(_ stream: Stream) {
-        isConfirming = true
-        pollWait = Self.shortestPoll
-        lastUnread = .max
-        schedulePoll()
-    }
-
-    private func schedulePoll() {
-        pollTimer = transport.loop.schedule(after: pollWait) { [weak self] in self?.poll() }
-    }
-
-    private func poll() {
-        pollTimer = nil
-        guard case .open(let stream) = state, isConfirming else { return }
-        confirm(stream)
-        guard isOn(stream) else { return }
-        if isConfirming {
-            pollWait = min(pollWait * 2, Self.longestPoll)
-            schedulePoll()
-        }
-    }
-
-    /// Takes the lines for delivered when all of them are read.
-    private func confirm(_ stream: Stream) {
-        guard isConfirming else { return }
-        guard let unread = stream.unread else { return broken(stream, nil) }
-        // Behind the count: a receiver that ends without having read leaves its error before the count falls.
-        if let error = stream.takeError() { return broken(stream, error) }
-        if unread < lastUnread {
-            lastUnread = unread
-            window.touchAll(transport.loop.now)
-        }
-        guard unread == 0 else { return }
-        isConfirming = false
-        hasServed = true
-        for attempt in window.takeAll() { owner.finished(attempt, .delivered) }
-        owner.goOn()
     }
 }

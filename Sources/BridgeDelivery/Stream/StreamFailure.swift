@@ -4,8 +4,6 @@ internal import RoomsTransport
 /// Why a line was not acknowledged, and whose fault that is: the same scopes as for HTTP.
 enum StreamFailure {
     case connect(TransportError)
-    /// It is there, and has no time even to accept.
-    case full(TransportError)
     /// It ended before the receiver said hello.
     case noHello
     case otherVersion(UInt64)
@@ -26,11 +24,12 @@ enum StreamFailure {
     var verdict: Verdict {
         var refusal = Refusal(scope: .lane, status: nil, reason: reason, hint: hint)
         switch self {
+        case .connect(let error) where error.code == .busy:
+            // It is there, and has no time even to accept.
+            refusal.scope = .overload
         case .connect:
             refusal.scope = .endpoint
             refusal.isUnreachable = true
-        case .full:
-            refusal.scope = .overload
         case .noHello, .otherVersion, .leftAtOnce:
             refusal.scope = .endpoint
         case .broken:
@@ -54,7 +53,7 @@ enum StreamFailure {
 
     private var reason: String {
         switch self {
-        case .connect(let error), .full(let error): error.message
+        case .connect(let error): error.message
         case .noHello: "the receiver said no hello"
         case .otherVersion(let version): "the receiver speaks version \(version) of the protocol, not 1"
         case .broken(let error):

@@ -195,6 +195,22 @@ import Testing
         receiver.stop()
     }
 
+    @Test("a socket with a full queue has too much to do, and gets its lines when it accepts", arguments: modes)
+    func fullQueue(mode: StreamAcknowledgement) async throws {
+        let folder = try TemporaryDirectory()
+        let full = try FullSocket(path: folder.file("s"))
+        let rig = DeliveryRig(StreamTarget(unixPath: ByteString(folder.file("s")))) { settings in
+            settings.stream = StreamSettings(mode)
+        }
+        rig.publish()
+        try await eventually("the refusal") { rig.lines.lines.contains { $0.contains("takes no more connections") } }
+        #expect(rig.store.state.withLock { $0.settlements.isEmpty })
+        full.serve { Self.takeAll(StreamPeer($0, number: 1) { _ in }, mode) }
+        try await rig.settleAll()
+        await rig.stop()
+        full.stop()
+    }
+
     @Test("pretty-printed payloads lose their line ends and nothing else")
     func linesAreLines() async throws {
         let payload = "{\r\n  \"a\" : \"x\\n\\u000a\",\n\t\"b\":\n[1e400, -0.0 ,\"\u{2028}\"]\r}"

@@ -25,7 +25,7 @@ import Testing
         Row(.connect(TransportError(.refused, "x")), .endpoint, isUnreachable: true),
         Row(.connect(TransportError(.notPermitted, "x")), .endpoint, isUnreachable: true),
         Row(.connect(TransportError(.timedOut, "x")), .endpoint, isUnreachable: true),
-        Row(.full(TransportError(.refused, "x")), .overload),
+        Row(.connect(TransportError(.busy, "x")), .overload),
         Row(.noHello, .endpoint),
         Row(.otherVersion(2), .endpoint),
         Row(.leftAtOnce, .endpoint),
