@@ -37,6 +37,12 @@ import Testing
         #expect(refusal.reason == "what happened")
     }
 
+    @Test("a socket with a full queue has too much to do")
+    func judgesFullQueue() throws {
+        let refusal = try #require(refused(.failed(AttemptFailure(.connect(TransportError(.busy, "full"))))))
+        #expect(refusal.scope == .overload && !refusal.isUnreachable)
+    }
+
     @Test(
         "a request without a readable answer makes the room wait: it may have been the event's doing",
         arguments: [

@@ -151,7 +151,7 @@ import Testing
             guard let line = peer.nextEvent() else { return }
             for _ in 1...6 {
                 peer.say(#"{"op":"wip","n":\#(line.n)}"#)
-                _ = peer.connection.hasInput(within: .milliseconds(50))
+                _ = peer.hasMore(within: .milliseconds(50))
             }
             peer.say(#"{"op":"ack","n":\#(line.n)}"#)
             peer.acknowledgeAll()
@@ -193,10 +193,10 @@ import Testing
             let first = (1...3).compactMap { _ in peer.nextEvent() }
             guard first.count == 3 else { return }
             // The one that the connection was made for is sent before the credit is known.
-            let isMore = peer.connection.hasInput(within: .milliseconds(100))
+            let isMore = peer.hasMore(within: .milliseconds(100))
             for line in first { peer.say(#"{"op":"ack","ns":[\#(line.n)]}"#) }
             if isMore, let extra = peer.nextEvent() { peer.say(#"{"op":"ack","n":\#(extra.n)}"#) }
-            if peer.connection.hasInput(within: .milliseconds(100)) { peer.say("too many") }
+            if peer.hasMore(within: .milliseconds(100)) { peer.say("too many") }
             peer.say(#"{"op":"credit","n":100}"#)
             peer.acknowledgeAll()
         }
@@ -219,7 +219,7 @@ import Testing
                 repeat {
                     guard let line = peer.nextEvent() else { return }
                     lines.append(line)
-                } while peer.connection.hasInput(within: .milliseconds(30))
+                } while peer.hasMore(within: .milliseconds(30))
                 most.withLock { $0 = max($0, lines.count) }
                 for line in lines { peer.say(#"{"op":"ack","ns":[\#(line.n)]}"#) }
             }
@@ -249,7 +249,7 @@ import Testing
                     if line.op == "ping" { peer.say(#"{"op":"pong"}"#) }
                     if line.seq > 0 {
                         // Longer than it may be silent, were it not for the pongs.
-                        for _ in 1...10 where peer.connection.hasInput(within: .milliseconds(30)) {
+                        for _ in 1...10 where peer.hasMore(within: .milliseconds(30)) {
                             if peer.next()?.op == "ping" { peer.say(#"{"op":"pong"}"#) }
                         }
                         peer.say(#"{"op":"ack","n":\#(line.n)}"#)

@@ -117,6 +117,11 @@ final class StreamPeer {
         }
     }
 
+    /// Whether another line, or the end, comes within that time.
+    func hasMore(within limit: Duration) -> Bool {
+        input.contains(UInt8(ascii: "\n")) || connection.hasInput(within: limit)
+    }
+
     /// The next event, whatever else comes before it.
     func nextEvent() -> StreamLine? {
         while let line = next() {
