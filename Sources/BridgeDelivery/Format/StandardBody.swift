@@ -1,4 +1,5 @@
 internal import BridgeModel
+internal import Glibc
 internal import RoomsRuntime
 internal import RoomsWire
 
@@ -90,11 +91,16 @@ enum StandardBody {
 
     /// Line ends cannot stand inside strings, so all of them are white space.
     private static func append(_ json: Slice<UnsafeRawBufferPointer>, _ isLine: Bool, to text: inout [UInt8]) {
-        if isLine, json.contains(where: { $0 == 0x0a || $0 == 0x0d }) {
+        if isLine, hasLineEnd(UnsafeRawBufferPointer(rebasing: json)) {
             text.append(contentsOf: json.lazy.filter { $0 != 0x0a && $0 != 0x0d })
         } else {
             text.append(contentsOf: json)
         }
+    }
+
+    private static func hasLineEnd(_ json: UnsafeRawBufferPointer) -> Bool {
+        guard let start = json.baseAddress else { return false }
+        return memchr(start, 0x0a, json.count) != nil || memchr(start, 0x0d, json.count) != nil
     }
 
     static func append(_ gap: Gap, to text: inout [UInt8]) {

@@ -102,6 +102,8 @@ struct ReceiverHello: Equatable {
     var window = StreamSettings.window
     /// The longest line it reads.
     var longestLine = Int.max
+    /// How many lines it wants for now; nil: it does not count.
+    var credit: UInt64?
     /// What it has of each room already, by the room's name.
     var resume: [ByteString: Int64] = [:]
     /// The store whose seqs `resume` speaks of.
@@ -122,6 +124,10 @@ struct ReceiverHello: Equatable {
         if let node = root["max_line"] {
             guard let number = node.integer(as: Int64.self), number >= 1 else { return nil }
             longestLine = Int(clamping: number)
+        }
+        if let node = root["credit"] {
+            guard let number = node.integer(as: UInt64.self) else { return nil }
+            credit = number
         }
         store = root["store"]?.string
         guard let node = root["resume"] else { return }

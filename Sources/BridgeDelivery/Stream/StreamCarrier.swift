@@ -110,6 +110,7 @@ final class StreamCarrier: Carrier {
             guard window.isEmpty, output.isEmpty, stream.isHungUp else { return write(consignment) }
             // It ended while nothing was on it: that is no failure.
             letGo()
+            owner.connectionEnded()
         }
         waiting = consignment
         connect()
@@ -174,7 +175,9 @@ final class StreamCarrier: Carrier {
     /// Lines may go out from now on, that which the connection was made for first.
     private func open(_ stream: Stream) {
         state = .open(stream)
-        if let consignment = waiting.take() { write(consignment) }
+        if let consignment = waiting.take() {
+            if credit == 0 { owner.tookBack(consignment.attempt, isCounted: false) } else { write(consignment) }
+        }
         owner.arm(silenceDeadline)
         flush()
         owner.goOn()
@@ -185,6 +188,7 @@ final class StreamCarrier: Carrier {
         guard case .greeting(let stream) = state else { return fail(.malformed) }
         guard theirs.version == 1 else { return fail(.otherVersion(theirs.version)) }
         hello = theirs
+        credit = theirs.credit
         if theirs.store != storeID || !options.hasOneServer { hello.resume = [:] }
         open(stream)
     }
@@ -202,7 +206,7 @@ final class StreamCarrier: Carrier {
 
     /// The receiver went after it had said so: nothing of that is a failure.
     func part() {
-        guard hasServed || window.isEmpty else { return fail(.leftAtOnce) }
+        guard hasServed || (window.isEmpty && waiting == nil) else { return fail(.leftAtOnce) }
         let lost = letGo()
         for attempt in lost { owner.tookBack(attempt, isCounted: true) }
         owner.connectionEnded()

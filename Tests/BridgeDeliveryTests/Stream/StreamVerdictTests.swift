@@ -87,7 +87,8 @@ import Testing
         (#"{"op":"new","n":[1]}"#, .unknown), (#" {"x":{},"op":"ping"} "#, .ping),
         (#"{"op":7}"#, nil), (#"{}"#, nil), ("ping", nil), (#"["ping"]"#, nil), (#"{"op":"ping"}}"#, nil),
         (#"{"op":"ack","n":18446744073709551616}"#, nil), ("{\"op\":\"pi\u{0}ng\"}", nil),
-        (#"{"op":"hello","window":0}"#, nil), (#"{"op":"hello","resume":[]}"#, nil),
+        (#"{"op":"hello","window":0}"#, nil), (#"{"op":"hello","credit":-1}"#, nil),
+        (#"{"op":"hello","resume":[]}"#, nil),
         (#"{"op":"hello","resume":{"a":"b"}}"#, nil),
     ]
 
