@@ -107,24 +107,26 @@ extension StreamCarrier {
 
     func beginConfirming(_ stream: Stream) {
         isConfirming = true
+        quickPolls = Self.mostQuickPolls
         pollWait = Self.shortestPoll
         lastUnread = .max
         schedulePoll()
     }
 
+    /// A receiver that waits for lines has read them some microseconds later: the first looks come without a pause.
     private func schedulePoll() {
-        pollTimer = transport.loop.schedule(after: pollWait) { [weak self] in self?.poll() }
+        if let pollTimer { transport.loop.cancel(pollTimer) }
+        let wait = quickPolls > 0 ? .zero : pollWait
+        if quickPolls > 0 { quickPolls -= 1 } else { pollWait = min(pollWait * 2, Self.longestPoll) }
+        pollTimer = transport.loop.schedule(after: wait) { [weak self] in self?.poll() }
     }
 
     private func poll() {
         pollTimer = nil
         guard case .open(let stream) = state, isConfirming else { return }
         confirm(stream)
-        guard isOn(stream) else { return }
-        if isConfirming {
-            pollWait = min(pollWait * 2, Self.longestPoll)
-            schedulePoll()
-        }
+        // The next lines may be out already, and looked after.
+        if isConfirming, pollTimer == nil, isOn(stream) { schedulePoll() }
     }
 
     /// Takes the lines for delivered when all of them are read.

@@ -19,6 +19,7 @@ final class StreamCarrier: Carrier {
     /// So much may wait for the socket to take it.
     private static let mostUnsent = 256 * 1024
     static let shortestPoll = Duration.milliseconds(1)
+    static let mostQuickPolls = 20
     static let longestPoll = Duration.milliseconds(20)
 
     let settings: EndpointSettings
@@ -57,6 +58,8 @@ final class StreamCarrier: Carrier {
     var isConfirming = false
     var pollWait = shortestPoll
     var pollTimer: TimerID?
+    /// How many looks are left that come without a pause.
+    var quickPolls = 0
     var lastUnread = 0
 
     init(
