@@ -6,15 +6,15 @@ package struct DeliveryPorts: Sendable {
     /// The answer comes through the closure, in order with what is submitted.
     package var refill: @Sendable (RefillRequest, @escaping @Sendable (RefillResult) -> Void) -> Void
 
-    /// Keeps what an endpoint waits for over a restart; nil: it waits no more.
-    package var hold: @Sendable (EndpointID, EndpointHold?) -> Void
+    /// Keeps over a restart what an endpoint or one of its rooms waits for; nil: it waits no more.
+    package var hold: @Sendable (HoldScope, StoredHold?) -> Void
     /// Whether one more dead letter of that endpoint has a place.
     package var hasPlaceForDeadLetter: @Sendable (EndpointID) -> Bool
 
     package init(
         settle: @escaping @Sendable ([Settlement]) -> Void,
         refill: @escaping @Sendable (RefillRequest, @escaping @Sendable (RefillResult) -> Void) -> Void,
-        hold: @escaping @Sendable (EndpointID, EndpointHold?) -> Void,
+        hold: @escaping @Sendable (HoldScope, StoredHold?) -> Void,
         hasPlaceForDeadLetter: @escaping @Sendable (EndpointID) -> Bool
     ) {
         self.settle = settle

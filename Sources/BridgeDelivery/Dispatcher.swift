@@ -18,7 +18,7 @@ package final class Dispatcher: Sendable {
         transport: TransportLoop,
         storeID: ByteString,
         endpoints: [EndpointSettings],
-        holds: [EndpointHold?] = [],
+        holds: [StoredHold?] = [],
         lanes: [LaneState],
         ports: DeliveryPorts,
         logger: Logger

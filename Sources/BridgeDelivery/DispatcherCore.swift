@@ -55,7 +55,7 @@ final class DispatcherCore {
                     buffer: buffer,
                     logger: logger,
                     settled: { [unowned self] in settlements.append($0) },
-                    held: { ports.hold(settings.id, $0) },
+                    held: { ports.hold(HoldScope(endpoint: settings.id, room: $0), $1) },
                     hasPlaceForDeadLetter: { ports.hasPlaceForDeadLetter(settings.id) },
                     refill: { request in ports.refill(request) { inbox.put(.refilled($0)) } }
                 )
@@ -68,11 +68,12 @@ final class DispatcherCore {
     /// Before `start`.
     func restore(_ state: LaneState) {
         guard let place = index[state.lane.endpoint] else { return }
-        endpoints[place].update { $0.restore(state) }
+        let now = transport.loop.now
+        endpoints[place].update { $0.restore(state, now, wall: SystemClock.wallMilliseconds) }
     }
 
     /// Before `start`: what the endpoint waited for when the last process ended.
-    func restore(_ hold: EndpointHold, of endpoint: EndpointID) {
+    func restore(_ hold: StoredHold, of endpoint: EndpointID) {
         guard let place = index[endpoint] else { return }
         let now = transport.loop.now
         endpoints[place].update { $0.restore(hold, now, wall: SystemClock.wallMilliseconds) }

@@ -12,7 +12,7 @@ final class Endpoint: CarrierOwner {
     private let transport: TransportLoop
     private let report: EndpointReport
     private let settled: (Settlement) -> Void
-    private let held: (EndpointHold?) -> Void
+    private let held: (RoomID?, StoredHold?) -> Void
     private let hasPlaceForDeadLetter: () -> Bool
     private let refill: (RefillRequest) -> Void
     private(set) var machine: EndpointStateMachine
@@ -33,7 +33,7 @@ final class Endpoint: CarrierOwner {
         buffer: UnsafeMutableRawBufferPointer,
         logger: Logger,
         settled: @escaping (Settlement) -> Void,
-        held: @escaping (EndpointHold?) -> Void,
+        held: @escaping (RoomID?, StoredHold?) -> Void,
         hasPlaceForDeadLetter: @escaping () -> Bool,
         refill: @escaping (RefillRequest) -> Void
     ) {
@@ -49,7 +49,8 @@ final class Endpoint: CarrierOwner {
             limits: EndpointStateMachine.Limits(
                 concurrency: max(1, settings.concurrency),
                 laneBytes: settings.laneBytes,
-                totalBytes: settings.totalBytes
+                totalBytes: settings.totalBytes,
+                infersPoison: settings.infersPoison
             ),
             schedule: settings.retry,
             random: { UInt32.random(in: 0 ... .max) }
@@ -144,8 +145,12 @@ final class Endpoint: CarrierOwner {
             machine.isFullOfDeadLetters = !hasPlaceForDeadLetter()
         }
         let wasHeld = machine.hold
-        let outcome = machine.finish(attempt, verdict, transport.loop.now, wall: SystemClock.wallMilliseconds)
-        if machine.hold?.until != wasHeld?.until { held(machine.hold?.kept(transport.loop.now)) }
+        let (now, wall) = (transport.loop.now, SystemClock.wallMilliseconds)
+        let outcome = machine.finish(attempt, verdict, now, wall: wall)
+        if machine.hold?.until != wasHeld?.until { held(nil, machine.storedHold(now, wall: wall)) }
+        if let stored = machine.takeStoredHold(of: attempt.lane, now, wall: wall) {
+            held(machine.lanes[attempt.lane].lane.room, stored)
+        }
         watchSocket()
         for settlement in outcome.deadLetters { settled(settlement) }
         if let settlement = outcome.settlement { settled(settlement) }

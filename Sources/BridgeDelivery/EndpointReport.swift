@@ -11,7 +11,7 @@ struct EndpointReport {
             logger.log(.warning, "the endpoint is not well, its events wait", fields(refusal, wait))
         case .recovered(let failures, let time):
             logger.log(.notice, "the endpoint is well again", fields(failures, time))
-        case nil:
+        case .suspected, nil:
             break
         }
         for settlement in outcome.deadLetters { write(settlement, room) }
@@ -19,6 +19,13 @@ struct EndpointReport {
         switch outcome.lane {
         case .held(let refusal, let wait):
             logger.log(.warning, "an event was not accepted, its room waits", names + fields(refusal, wait))
+        case .suspected(var refusal, let failures):
+            refusal.hint = "look into the endpoint's own log; with infer_poison such an event becomes a dead letter"
+            logger.log(
+                .warning,
+                "an event fails again and again while others are accepted: it may be its own fault",
+                names + [LogField(.count, failures)] + fields(refusal)
+            )
         case .recovered(let failures, let time):
             logger.log(.notice, "the room's events are accepted again", names + fields(failures, time))
         case nil:
@@ -37,11 +44,14 @@ struct EndpointReport {
     }
 
     private func fields(_ refusal: Refusal, _ wait: Duration) -> [LogField] {
+        fields(refusal) + [LogField(.wait, wait)]
+    }
+
+    private func fields(_ refusal: Refusal) -> [LogField] {
         var fields: [LogField] = []
         if let status = refusal.status { fields.append(LogField(.httpStatus, status)) }
         fields.append(LogField(.error, refusal.reason))
         if let hint = refusal.hint { fields.append(LogField(.hint, "\(hint)")) }
-        fields.append(LogField(.wait, wait))
         return fields
     }
 

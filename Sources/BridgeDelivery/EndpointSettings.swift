@@ -27,6 +27,10 @@ package struct EndpointSettings: Sendable {
     package var retry = RetrySchedule()
     /// What the operator says of single statuses.
     package var statusPolicy = StatusPolicy()
+    /// Whether an event that is refused for good becomes a dead letter; else its room waits.
+    package var givesUp = true
+    /// Whether one that fails while others are accepted does, too.
+    package var infersPoison = false
     /// What one room may keep in memory, and all rooms of the endpoint together; the store has the rest.
     package var laneBytes = 256 * 1024
     package var totalBytes = 8 * 1024 * 1024

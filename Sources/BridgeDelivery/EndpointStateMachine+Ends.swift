@@ -26,7 +26,7 @@ extension EndpointStateMachine {
                 if hold != nil || refusal.retryAfter != nil || isConfirmed(attempt) {
                     return probeFailed(attempt, refusal, now)
                 }
-                return laneFailed(attempt, refusal, now)
+                return laneFailed(attempt, refusal, now, wall)
             }
         }
     }
@@ -36,6 +36,7 @@ extension EndpointStateMachine {
     private mutating func delivered(_ attempt: Attempt, _ now: Instant) -> Outcome {
         var outcome = Outcome()
         outcome.endpoint = open(attempt, now)
+        accepted += 1
         lastAccepted = max(lastAccepted, attempt.serial)
         refusedInARow = 0
         for lane in suspects where lane != attempt.lane { lanes[lane].hold?.isOwn = true }
@@ -99,10 +100,7 @@ extension EndpointStateMachine {
         lanes[lane].setAside(isDecided: isDecided)
         if !wasAside, !isDecided { refusedInARow += 1 }
         if refusedInARow >= Self.mostRefused { return holdRejecting(lane, refusal, outcome, now) }
-        let size = lanes[lane].bytes
-        outcome.deadLetters = lanes[lane].giveUp(lanes[lane].decided)
-        bytes -= size - lanes[lane].bytes
-        if lanes[lane].aside.isEmpty, lanes[lane].hold.take() != nil { heldLanes -= 1 }
+        outcome.deadLetters = takeDecided(lane)
         goOn(lane, refusal, failures: trial.refusals, now)
         return outcome
     }
@@ -166,7 +164,12 @@ extension EndpointStateMachine {
         return suspects.count > 1
     }
 
-    private mutating func laneFailed(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
+    private mutating func laneFailed(
+        _ attempt: Attempt,
+        _ refusal: Refusal,
+        _ now: Instant,
+        _ wall: Int64
+    ) -> Outcome {
         var outcome = Outcome()
         let lane = attempt.lane
         let failures = (lanes[lane].hold?.failures ?? 0) + 1
@@ -174,16 +177,80 @@ extension EndpointStateMachine {
         var pause = schedule.wait(afterFailures: failures, random: random())
         if refusal.isTriedAtOnce, failures == 1 { pause = .zero }
         outcome.lane = noteFailure(of: lane, refusal, pause, now)
+        if isSuspicious(lane, refusal, now) {
+            if limits.infersPoison { return giveUpSuspect(lane, refusal, outcome, now, wall) }
+            if let change = suspect(lane, refusal) { outcome.lane = change }
+        }
         wait(lane, pause, now)
         return outcome
+    }
+
+    /// Whether the lane's event is the likely cause: it fails for a minute, while others are accepted.
+    private mutating func isSuspicious(_ lane: Int, _ refusal: Refusal, _ now: Instant) -> Bool {
+        guard var hold = lanes[lane].hold else { return false }
+        if refusal.mayBeTheEvents {
+            if hold.doubts == 0 { hold.acceptedBefore = accepted }
+            hold.doubts += 1
+            lanes[lane].hold = hold
+        }
+        return hold.doubts >= Self.leastDoubts && accepted - hold.acceptedBefore >= Self.leastAccepted
+            && now - hold.since >= Self.leastDoubtful
+    }
+
+    /// Once for each event.
+    private mutating func suspect(_ lane: Int, _ refusal: Refusal) -> Outcome.Change? {
+        guard var hold = lanes[lane].hold, !hold.isSuspected else { return nil }
+        hold.isSuspected = true
+        lanes[lane].hold = hold
+        return .suspected(refusal, failures: hold.failures)
+    }
+
+    private mutating func giveUpSuspect(
+        _ lane: Int,
+        _ refusal: Refusal,
+        _ outcome: Outcome,
+        _ now: Instant,
+        _ wall: Int64
+    ) -> Outcome {
+        if isFullOfDeadLetters { return holdForPlace(lane, outcome, now) }
+        var outcome = outcome
+        let since = lanes[lane].hold.map { wall - (now - $0.since).wholeMilliseconds } ?? wall
+        lanes[lane].blame(refusal, since: since, wall: wall)
+        lanes[lane].setAside(isDecided: true)
+        outcome.deadLetters = takeDecided(lane)
+        goOn(lane, refusal, failures: 1, now)
+        return outcome
+    }
+
+    /// Takes what is decided upon from the front of a lane.
+    private mutating func takeDecided(_ lane: Int) -> [Settlement] {
+        let size = lanes[lane].bytes
+        let deadLetters = lanes[lane].giveUp(lanes[lane].decided)
+        bytes -= size - lanes[lane].bytes
+        if lanes[lane].aside.isEmpty, lanes[lane].hold.take() != nil { heldLanes -= 1 }
+        return deadLetters
     }
 
     /// The end of one that says something about the whole endpoint.
     private mutating func probeFailed(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
         lanes[attempt.lane].beginRound()
         makeReady(attempt.lane)
-        guard attempt.epoch == epoch else { return Outcome() }
+        guard attempt.epoch == epoch else { return lateWord(refusal, now) }
         return hold(for: refusal, isRejecting: hold?.isRejecting ?? false, Outcome(), now)
+    }
+
+    /// Its failure was counted with that of another one, but what the endpoint asks for holds all the same.
+    private mutating func lateWord(_ refusal: Refusal, _ now: Instant) -> Outcome {
+        guard refusal.retryAfter != nil || refusal.isFinal else { return Outcome() }
+        guard let held = hold, !refusal.isFinal else {
+            return hold(for: refusal, isRejecting: hold?.isRejecting ?? false, Outcome(), now)
+        }
+        let wait = schedule.wait(afterFailures: 1, asked: refusal.retryAfter, random: random())
+        if held.until < now + wait {
+            hold?.until = now + wait
+            hold?.length = wait
+        }
+        return Outcome()
     }
 
     private mutating func hold(
@@ -280,5 +347,7 @@ extension EndpointStateMachine {
         lanes[lane].trim()
         bytes -= size - lanes[lane].bytes
         lanes[lane].wait = waits.add(lane, at: now + pause)
+        lanes[lane].hold?.until = now + pause
+        lanes[lane].hold?.length = pause
     }
 }

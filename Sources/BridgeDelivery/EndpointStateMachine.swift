@@ -20,6 +20,8 @@ struct EndpointStateMachine {
         var laneBytes: Int
         /// The same for all lanes of the endpoint.
         var totalBytes: Int
+        /// An event that fails while others are accepted is given up, although nobody said that it is its own fault.
+        var infersPoison = false
     }
 
     /// An attempt to begin.
@@ -37,6 +39,8 @@ struct EndpointStateMachine {
     struct Outcome {
         enum Change {
             case held(Refusal, wait: Duration)
+            /// Waiting since before, and by all appearances because of one event.
+            case suspected(Refusal, failures: Int)
             case recovered(failures: Int, after: Duration)
         }
 
@@ -61,13 +65,6 @@ struct EndpointStateMachine {
         var isForPlace = false
         /// How many of the next failures wait only for moments.
         var eager = 0
-
-        /// For the next process; nothing of what ends with this one.
-        func kept(_ now: Instant) -> EndpointHold? {
-            guard until != .distantFuture else { return nil }
-            let end = SystemClock.wallMilliseconds + (until - now).wholeMilliseconds
-            return EndpointHold(failures: failures, end: end, length: length.wholeMilliseconds)
-        }
     }
 
     /// With more held lanes than this, further ones are not reported one by one.
@@ -81,6 +78,10 @@ struct EndpointStateMachine {
     static let mostWishes = 16_384
     /// A receiver that wants an event later at once gets no loop.
     static let shortestPostponement = Duration.milliseconds(10)
+    /// An event that failed so often, for so long, while so many others were accepted, is likely to be the cause.
+    static let leastDoubts = 5
+    static let leastDoubtful = Duration.seconds(60)
+    static let leastAccepted: UInt64 = 3
     /// So many refused events in a row, and it is not the events.
     static let mostRefused = 5
 
@@ -96,6 +97,8 @@ struct EndpointStateMachine {
     var hold: Hold?
     var epoch = 0
     private var serial: UInt64 = 0
+    /// How many attempts were accepted.
+    var accepted: UInt64 = 0
     /// The youngest attempt that was accepted.
     var lastAccepted: UInt64 = 0
     /// Events that were set aside since then.
@@ -127,18 +130,14 @@ struct EndpointStateMachine {
     // MARK: what comes in
 
     /// Takes over what the store knows of a lane at start.
-    mutating func restore(_ state: LaneState) {
-        index[state.lane.room] = lanes.count
-        lanes.append(LaneQueue(state))
-        want(lanes.count - 1)
-    }
-
-    /// What the process before this one waited for goes on, and its failures count.
     ///
     /// `wall`: milliseconds since 1970.
-    mutating func restore(_ state: EndpointHold, _ now: Instant, wall: Int64) {
-        let until = now + .milliseconds(state.rest(at: wall))
-        hold = Hold(failures: max(1, state.failures), since: now, until: until, length: .milliseconds(state.length))
+    mutating func restore(_ state: LaneState, _ now: Instant, wall: Int64) {
+        let lane = lanes.count
+        index[state.lane.room] = lane
+        lanes.append(LaneQueue(state))
+        if let hold = state.hold, lanes[lane].isBehind { goOnWaiting(lane, hold, now, wall) }
+        want(lane)
     }
 
     /// A record was committed.

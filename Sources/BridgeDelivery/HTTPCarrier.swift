@@ -31,7 +31,7 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
             keys: settings.signing,
             format: settings.format
         )
-        classifier = ResponseClassifier(settings.statusPolicy)
+        classifier = ResponseClassifier(settings.statusPolicy, givesUp: settings.givesUp)
     }
 
     // MARK: Carrier

@@ -25,6 +25,13 @@ struct LaneQueue {
         var isReported: Bool
         /// Another lane was accepted meanwhile: it is not the endpoint that fails.
         var isOwn = false
+        /// The present wait.
+        var until = Instant.distantFuture
+        var length = Duration.zero
+        /// Failures that the event itself may have caused, and what the endpoint had accepted before the first of them.
+        var doubts = 0
+        var acceptedBefore: UInt64 = 0
+        var isSuspected = false
     }
 
     /// Attempts of one record.
@@ -66,6 +73,8 @@ struct LaneQueue {
     private(set) var turn = 0
 
     var hold: Hold?
+    /// The store knows of a hold, which may be over.
+    var isHoldStored = false
     var wait: TimerID?
     /// It waits because the receiver said so, for as long as the connection lasts.
     var isPostponed = false
@@ -96,6 +105,8 @@ struct LaneQueue {
         skipped = state.skipped
         cursor = state.next
         tail = state.tail
+        head.attempts = state.hold?.attempts ?? 0
+        isHoldStored = state.hold != nil
     }
 
     /// The store has rows that have not been here: a fresh one must wait behind them.
@@ -150,6 +161,18 @@ struct LaneQueue {
             return trial
         }
         return turn < aside.count ? count(&aside[turn]) : count(&head)
+    }
+
+    /// The current record is blamed for failures that were not said to be its own; the first of them came `since` then.
+    mutating func blame(_ refusal: Refusal, since: Int64, wall: Int64) {
+        func blame(_ trial: inout Trial) {
+            if trial.refusals == 0 { trial.firstAt = since }
+            trial.refusals += 1
+            trial.lastAt = wall
+            trial.reason = .inferred
+            trial.status = refusal.status
+        }
+        if turn < aside.count { blame(&aside[turn]) } else { blame(&head) }
     }
 
     /// The current record has had its tries: the next attempt is for the one behind it.

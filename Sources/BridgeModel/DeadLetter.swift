@@ -7,6 +7,8 @@ package struct DeadLetter: Hashable, Sendable {
         case tooLarge = "too_large"
         /// The receiver's own word.
         case aborted
+        /// It failed again and again while others were accepted (`infer_poison`).
+        case inferred
     }
 
     package var reason: Reason

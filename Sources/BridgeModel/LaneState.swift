@@ -12,6 +12,8 @@ package struct LaneState: Sendable {
     package var tail: RowID
     package var waitingRows: Int64
     package var waitingBytes: Int64
+    /// What the lane waits for; nil: nothing.
+    package var hold: StoredHold?
 
     package init(
         lane: Lane,

@@ -9,7 +9,7 @@ extension Ledger {
     func commit(
         _ records: ArraySlice<AppendRecord>,
         _ settlements: [Settlement],
-        _ holds: [EndpointID: EndpointHold?] = [:]
+        _ holds: [HoldScope: StoredHold?] = [:]
     ) throws(SQLiteError) -> [PendingDelivery] {
         var deliveries: [PendingDelivery] = []
         let before = (counts, deadLetters)
@@ -17,7 +17,7 @@ extension Ledger {
             for settlement in settlements { try settle(settlement) }
             try deleteReleased()
             for record in records { try append(record, &deliveries) }
-            for (endpoint, hold) in holds { try write(hold, of: endpoint) }
+            for (scope, hold) in holds { try write(hold, of: scope) }
         } undo: {
             (counts, deadLetters) = before
         }

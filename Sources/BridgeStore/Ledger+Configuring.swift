@@ -33,20 +33,20 @@ extension Ledger {
             rooms: roomIDs,
             positions: roomIDs.map { id in catalog.slot(of: id).flatMap { catalog.rooms[$0].state.position } },
             endpoints: endpointIDs,
-            holds: endpointIDs.map { holds[$0] },
+            holds: endpointIDs.map { holds[HoldScope(endpoint: $0)] },
             routes: routeIDs,
-            lanes: laneStates(),
+            lanes: laneStates(holds),
             losses: untoldLosses(),
             lastCommitted: lastRow
         )
     }
 
-    private func laneStates() -> [LaneState] {
+    private func laneStates(_ holds: [HoldScope: StoredHold]) -> [LaneState] {
         catalog.lanes.filter {
             $0.state.waitingRows > 0 || $0.state.acknowledged > 0 || $0.state.skipped > 0 || !$0.state.losses.isEmpty
         }.map { lane in
             let room = catalog.rooms[lane.room]
-            return LaneState(
+            var state = LaneState(
                 lane: BridgeModel.Lane(endpoint: lane.endpoint, room: room.id),
                 room: room.key,
                 acknowledged: lane.state.acknowledged,
@@ -56,6 +56,8 @@ extension Ledger {
                 waitingRows: lane.state.waitingRows,
                 waitingBytes: lane.state.waitingBytes
             )
+            state.hold = holds[HoldScope(endpoint: lane.endpoint, room: room.id)]
+            return state
         }
     }
 
@@ -160,7 +162,7 @@ extension Ledger {
             try database.prepare("DELETE FROM endpoints WHERE id = ?1", doing: "dropping an endpoint")
                 .run { $0.set(1, id.rawValue) }
             try dropDeadLetters(of: id, name)
-            try write(nil, of: id)
+            try dropHolds(of: id)
             if waiting > 0 {
                 logger.warning(
                     "an endpoint is not configured any more: what waited for it is dropped",

@@ -160,10 +160,13 @@ struct Statements {
             doing: "keeping a dead letter"
         )
         writeHold = try database.prepare(
-            "REPLACE INTO holds VALUES (?1, ?2, ?3, ?4)",
-            doing: "storing an endpoint's wait"
+            "REPLACE INTO holds VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            doing: "storing a wait"
         )
-        dropHold = try database.prepare("DELETE FROM holds WHERE endpoint = ?1", doing: "ending an endpoint's wait")
+        dropHold = try database.prepare(
+            "DELETE FROM holds WHERE endpoint = ?1 AND room = ?2",
+            doing: "ending a wait"
+        )
         facts = try database.prepare(
             "SELECT id, room, route, prev, length(head) + length(payload) FROM events WHERE id = ?1",
             doing: "reading a row"

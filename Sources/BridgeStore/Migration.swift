@@ -6,9 +6,22 @@ internal import RoomsRuntime
 enum Migration {
     /// What makes version `index + 2` of version `index + 1`.
     private static let steps = [
-        "ALTER TABLE lanes ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;" + Schema.deadLetters + Schema.holds,
-        Schema.losses + Schema.retries,
+        "ALTER TABLE lanes ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;" + Schema.deadLetters + holdsOfVersion2,
+        """
+        ALTER TABLE holds RENAME TO older_holds;
+        \(Schema.losses)
+        \(Schema.retries)
+        \(Schema.holds)
+        INSERT INTO holds SELECT endpoint, 0, failures, 0, end_at, length FROM older_holds;
+        DROP TABLE older_holds;
+        """,
     ]
+
+    private static let holdsOfVersion2 = """
+        CREATE TABLE holds (
+            endpoint INTEGER PRIMARY KEY, failures INTEGER NOT NULL, end_at INTEGER NOT NULL, length INTEGER NOT NULL
+        );
+        """
 
     /// Brings the database up to date in one transaction; a copy of it as it was stays beside it, for a downgrade.
     static func run(

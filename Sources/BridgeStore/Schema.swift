@@ -93,11 +93,14 @@ enum Schema {
         CREATE INDEX retries ON dead_letters (endpoint, id) WHERE run IS NOT NULL;
         """
 
-    /// Of endpoints that wait; times are in milliseconds, `end_at` since 1970.
+    /// Of rooms that wait for an endpoint, and with room 0 of an endpoint as a whole.
+    ///
+    /// Times are in milliseconds, `end_at` since 1970.
     static let holds = """
         CREATE TABLE holds (
-            endpoint INTEGER PRIMARY KEY, failures INTEGER NOT NULL, end_at INTEGER NOT NULL, length INTEGER NOT NULL
-        );
+            endpoint INTEGER NOT NULL, room INTEGER NOT NULL, failures INTEGER NOT NULL, attempts INTEGER NOT NULL,
+            end_at INTEGER NOT NULL, length INTEGER NOT NULL, PRIMARY KEY (endpoint, room)
+        ) WITHOUT ROWID;
         """
 
     /// What lanes lost and were not told, and since when rows wait; times are in milliseconds since 1970.

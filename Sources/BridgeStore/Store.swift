@@ -93,9 +93,9 @@ package final class Store: Sendable {
         self.settlements.put(settlements)
     }
 
-    /// Keeps what an endpoint waits for; nil: it waits no more.
-    package func hold(_ endpoint: EndpointID, _ hold: EndpointHold?) {
-        inbox.put(.hold(endpoint, hold))
+    /// Keeps what an endpoint or one of its rooms waits for; nil: it waits no more.
+    package func hold(_ scope: HoldScope, _ hold: StoredHold?) {
+        inbox.put(.hold(scope, hold))
     }
 
     /// Reads what waits for some lanes; `done` runs on the writer's thread, in one order with `committed`.

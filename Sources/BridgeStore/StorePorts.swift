@@ -25,7 +25,7 @@ package struct StoreSnapshot: Sendable {
     package var positions: [Position?]
     package var endpoints: [EndpointID]
     /// What they waited for when the store was last written.
-    package var holds: [EndpointHold?]
+    package var holds: [StoredHold?]
     package var routes: [RouteID]
     /// All with something waiting or ever acknowledged, also of rooms that are not configured any more.
     package var lanes: [LaneState]

@@ -6,7 +6,7 @@ internal import RoomsRuntime
 enum StoreCommand: Sendable {
     case append([AppendRecord])
     /// Nil: it waits no more.
-    case hold(EndpointID, EndpointHold?)
+    case hold(HoldScope, StoredHold?)
     case refill(RefillRequest, @Sendable (RefillResult) -> Void)
     case deadLetters(DeadLetterRequest, @Sendable (DeadLetterAnswer) -> Void)
     case stop
@@ -111,7 +111,7 @@ final class StoreWriter {
         for command in commands {
             switch command {
             case .append(let records): batch.add(records)
-            case .hold(let endpoint, let hold): batch.add(hold, of: endpoint, now: now)
+            case .hold(let scope, let hold): batch.add(hold, of: scope, now: now)
             case .refill(let request, let done): passes.append((RefillPass(request, ledger), done))
             case .deadLetters(let request, let done): jobs.append((DeadLetterJob(request, ledger), done))
             case .stop: isStopping = true

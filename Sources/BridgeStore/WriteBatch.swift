@@ -17,8 +17,8 @@ struct WriteBatch {
     private var records: [AppendRecord] = []
     private var start = 0
     private var settlements: [Settlement] = []
-    /// The last word on each endpoint.
-    private var holds: [EndpointID: EndpointHold?] = [:]
+    /// The last word on each endpoint and room.
+    private var holds: [HoldScope: StoredHold?] = [:]
     private var bytes = 0
     private var settlementsSince: Instant?
     private var lastStart: Instant?
@@ -28,13 +28,13 @@ struct WriteBatch {
     private var groupRows = 0
     private var groupBytes = 0
     private var groupSettlements = 0
-    private var groupHolds: [EndpointID: EndpointHold?] = [:]
+    private var groupHolds: [HoldScope: StoredHold?] = [:]
 
     /// What is committed together.
     struct Group {
         var records: ArraySlice<AppendRecord>
         var settlements: [Settlement]
-        var holds: [EndpointID: EndpointHold?] = [:]
+        var holds: [HoldScope: StoredHold?] = [:]
     }
 
     mutating func add(_ more: [AppendRecord]) {
@@ -53,10 +53,10 @@ struct WriteBatch {
         if retryAt != nil, settlements.count > Self.maxHeldSettlements { keepLastOfEachLane() }
     }
 
-    /// Nil: the endpoint waits no more.
-    mutating func add(_ hold: EndpointHold?, of endpoint: EndpointID, now: Instant) {
+    /// Nil: it waits no more.
+    mutating func add(_ hold: StoredHold?, of scope: HoldScope, now: Instant) {
         if settlementsSince == nil { settlementsSince = now }
-        holds[endpoint] = .some(hold)
+        holds[scope] = .some(hold)
     }
 
     /// One settlement covers those before it, so that a disk that stays full holds no more of them than there are lanes.
@@ -121,7 +121,7 @@ struct WriteBatch {
             start = 0
         }
         settlements.removeFirst(groupSettlements)
-        for (endpoint, hold) in groupHolds where holds[endpoint] == .some(hold) { holds[endpoint] = nil }
+        for (scope, hold) in groupHolds where holds[scope] == .some(hold) { holds[scope] = nil }
         groupHolds = [:]
         settlementsSince = nil
         retryAt = nil

@@ -66,6 +66,7 @@ import Testing
                 "php": { "unix": "/run/app/http.sock", "protocol": "http", "path": "/hooks", "concurrency": 256 },
                 "lan": {
                   "url": "http://10.0.0.1/", "insecure_http": true, "conflict": "ack", "retry_after_max": "2h",
+                  "on_poison": "dead_letter", "infer_poison": true,
                   "status": { "404": "event", "503": "retry", "418": "ok", "402": "endpoint", "400": "overload" }
                 }
               },
@@ -110,6 +111,7 @@ import Testing
         guard case .url(_, mayBePlain: true) = configuration.endpoints[2].target else { return #expect(Bool(false)) }
         let lan = configuration.endpoints[2]
         #expect(lan.longestPause == .seconds(7_200) && app.longestPause == .seconds(86_400))
+        #expect(lan.infersPoison && lan.givesUp && !app.infersPoison && app.givesUp)
         #expect(
             lan.statusPolicy.overrides == [
                 409: .accept, 404: .refuse, 503: .fail, 418: .accept, 402: .unauthorized, 400: .overload,

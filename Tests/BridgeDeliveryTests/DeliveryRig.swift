@@ -34,7 +34,7 @@ final class DeliveryRig: Sendable {
             transport: transport,
             storeID: "k9",
             endpoints: [settings],
-            holds: [store.state.withLock { $0.holds[Sample.endpoint] }],
+            holds: [store.state.withLock { $0.holds[HoldScope(endpoint: Sample.endpoint)] }],
             lanes: store.lanes(),
             ports: store.ports,
             logger: Logger(queue: queue, level: .info)

@@ -45,7 +45,7 @@ private struct Simulation {
             random: { UInt32.random(in: 0 ... .max, using: &jitter) }
         )
         for _ in 0..<Int.random(in: 0...200, using: &random) { commit(silently: true) }
-        for lane in store.lanes() { machine.restore(lane) }
+        for lane in store.lanes() { machine.restore(lane, Instant(nanoseconds: 0), wall: 0) }
     }
 
     mutating func run() {

@@ -16,19 +16,14 @@ import Testing
         ] as [(Int64, Int64, Int64, Int64)]
     )
     func rest(end: Int64, length: Int64, wall: Int64, rest: Int64) {
-        #expect(EndpointHold(failures: 1, end: end, length: length).rest(at: wall) == rest)
+        #expect(StoredHold(failures: 1, end: end, length: length).rest(at: wall) == rest)
     }
 
     @Test("a machine that takes over a wait sends nothing before its end, and its failures count on")
     func restores() {
-        var machine = EndpointStateMachine(
-            id: Sample.endpoint,
-            limits: .init(concurrency: 8, laneBytes: 1 << 20, totalBytes: 1 << 24),
-            schedule: RetrySchedule(),
-            random: { .max }
-        )
+        var machine = EndpointStateMachine.forTests()
         let now = Instant(nanoseconds: 5_000_000_000)
-        machine.restore(EndpointHold(failures: 4, end: 61_000, length: 120_000), now, wall: 1_000)
+        machine.restore(StoredHold(failures: 4, end: 61_000, length: 120_000), now, wall: 1_000)
         machine.admit(Sample.delivery(row: 1, room: 1, name: "room:1", seq: 1))
         #expect(machine.nextAttempt(now + .milliseconds(59_999)) == nil)
         #expect(machine.nextDeadline() == now + .seconds(60))
@@ -43,12 +38,7 @@ import Testing
 
     @Test("what was missing seems to be there: a probe at once and a few soon after, unless a pause was asked for")
     func hurries() {
-        var machine = EndpointStateMachine(
-            id: Sample.endpoint,
-            limits: .init(concurrency: 8, laneBytes: 1 << 20, totalBytes: 1 << 24),
-            schedule: RetrySchedule(),
-            random: { .max }
-        )
+        var machine = EndpointStateMachine.forTests()
         machine.admit(Sample.delivery(row: 1, room: 1, name: "room:1", seq: 1))
         var now = Instant(nanoseconds: 1_000_000_000)
         func fail(_ result: AttemptResult) {
@@ -102,5 +92,104 @@ import Testing
         #expect(store.state.withLock { $0.holds.isEmpty })
         await second.stop()
         receiver.stop()
+    }
+
+    @Test("a room's wait goes on in the next process, with its failures and its attempts")
+    func restoresLane() {
+        var machine = EndpointStateMachine.forTests()
+        let now = Instant(nanoseconds: 5_000_000_000)
+        var state = LaneState(
+            lane: Lane(endpoint: Sample.endpoint, room: RoomID(1)),
+            room: RoomKey(server: "main", room: "room:1"),
+            acknowledged: 0,
+            next: RowID(1),
+            tail: RowID(1),
+            waitingRows: 1,
+            waitingBytes: 300
+        )
+        state.hold = StoredHold(failures: 4, attempts: 6, end: 61_000, length: 120_000)
+        machine.restore(state, now, wall: 1_000)
+        guard let request = machine.nextRefill() else {
+            Issue.record("what waits is not asked for")
+            return
+        }
+        let row = Sample.delivery(row: 1, room: 1, name: "room:1", seq: 1)
+        let next = RefillRequest.Wish(room: RoomID(1), from: RowID(2))
+        machine.refilled(
+            RefillResult(endpoint: request.endpoint, deliveries: [row], next: [next], lastCommitted: RowID(1))
+        )
+        #expect(machine.nextAttempt(now + .milliseconds(59_999)) == nil)
+        #expect(machine.nextDeadline() == now + .seconds(60))
+        machine.wake(now + .seconds(60))
+        guard let attempt = machine.nextAttempt(now + .seconds(60)) else {
+            Issue.record("nothing is sent when the wait is over")
+            return
+        }
+        #expect(attempt.number == 7)
+        _ = machine.finish(attempt, .status(404), now + .seconds(60), wall: 61_000)
+        // The fifth failure in a row: 8 s.
+        let stored = machine.takeStoredHold(of: 0, now + .seconds(60), wall: 61_000)
+        #expect(stored == .some(StoredHold(failures: 5, attempts: 7, end: 69_000, length: 8_000)))
+        machine.wake(now + .seconds(68))
+        guard let last = machine.nextAttempt(now + .seconds(68)) else {
+            Issue.record("nothing is sent when the second wait is over")
+            return
+        }
+        _ = machine.finish(last, .delivered, now + .seconds(68), wall: 69_000)
+        #expect(machine.takeStoredHold(of: 0, now + .seconds(68), wall: 69_000) == .some(nil))
+        #expect(machine.takeStoredHold(of: 0, now + .seconds(68), wall: 69_000) == nil)
+    }
+
+    @Test("waits of moments are not worth a write")
+    func shortWaits() {
+        var machine = EndpointStateMachine.forTests()
+        machine.admit(Sample.delivery(row: 1, room: 1, name: "room:1", seq: 1))
+        var now = Instant(nanoseconds: 1_000_000_000)
+        var lengths: [Int64?] = []
+        for _ in 0..<4 {
+            guard let attempt = machine.nextAttempt(now) else { break }
+            _ = machine.finish(attempt, .status(404), now, wall: 0)
+            lengths.append(machine.takeStoredHold(of: 0, now, wall: 0)??.length)
+            now = machine.nextDeadline() ?? now
+            machine.wake(now)
+        }
+        #expect(lengths == [nil, 1_000, 2_000, 4_000])
+    }
+
+    @Test("a restart brings no attempt of a room forward, and counts it on")
+    func restartLane() async throws {
+        let attempts = Lock<[(at: Instant, number: Int)]>([])
+        let receiver = try ScriptedReceiver { request in
+            attempts.withLock { attempts in
+                attempts.append((SystemClock.now, request.attempt))
+                return attempts.count == 1 ? .status(404) : .ok
+            }
+        }
+        let store = MemoryStore()
+        let slow = RetrySchedule(base: .seconds(3), cap: .seconds(3))
+        let first = DeliveryRig(port: receiver.port, store: store) { $0.retry = slow }
+        first.publish(room: 1)
+        try await eventually("the wait is kept") { store.state.withLock { !$0.holds.isEmpty } }
+        await first.stop()
+        let second = DeliveryRig(port: receiver.port, store: store) { $0.retry = slow }
+        try await second.settleAll()
+        let (waited, numbers) = attempts.withLock { ($0[1].at - $0[0].at, $0.map(\.number)) }
+        #expect(waited >= .milliseconds(1_490), "half of 3 s at the least, came after \(waited)")
+        #expect(numbers == [1, 2])
+        try await eventually("the wait is forgotten") { store.state.withLock { $0.holds.isEmpty } }
+        await second.stop()
+        receiver.stop()
+    }
+}
+
+extension EndpointStateMachine {
+    /// With the longest waits of the schedule.
+    static func forTests() -> EndpointStateMachine {
+        EndpointStateMachine(
+            id: Sample.endpoint,
+            limits: .init(concurrency: 8, laneBytes: 1 << 20, totalBytes: 1 << 24),
+            schedule: RetrySchedule(),
+            random: { .max }
+        )
     }
 }

@@ -21,6 +21,8 @@ final class EndpointSimulation {
 
     /// What the endpoint says of a request that ends now.
     var answer: (Request) -> Verdict
+    /// Hears of each request that begins.
+    var onBegin: (Request) -> Void = { _ in }
     private(set) var requests: [Request] = []
     private(set) var accepted: [Request] = []
     private(set) var deadLetters: [(room: Int64, seq: Int64, letter: DeadLetter, at: Time)] = []
@@ -36,12 +38,22 @@ final class EndpointSimulation {
     private var settled: [Int64: Int64] = [:]
     private var rows: [Int64: [PendingDelivery]] = [:]
 
-    init(concurrency: Int = 8, seed: UInt64 = 1, _ answer: @escaping (Request) -> Verdict) {
+    init(
+        concurrency: Int = 8,
+        infersPoison: Bool = false,
+        seed: UInt64 = 1,
+        _ answer: @escaping (Request) -> Verdict
+    ) {
         self.answer = answer
         var random = SeededRandom(seed: seed)
         machine = EndpointStateMachine(
             id: Sample.endpoint,
-            limits: .init(concurrency: concurrency, laneBytes: 1 << 20, totalBytes: 1 << 24),
+            limits: .init(
+                concurrency: concurrency,
+                laneBytes: 1 << 20,
+                totalBytes: 1 << 24,
+                infersPoison: infersPoison
+            ),
             schedule: RetrySchedule(),
             random: { UInt32.random(in: 0 ... .max, using: &random) }
         )
@@ -109,6 +121,7 @@ final class EndpointSimulation {
             )
             if running.contains(where: { $0.attempt.lane == attempt.lane }) { complaint = "two in flight in one lane" }
             requests.append(request)
+            onBegin(request)
             running.append((attempt, request, now + Self.exchange))
         }
     }

@@ -371,7 +371,7 @@ private final class Rig {
     var lanes: [LaneQueue] { machine.lanes }
     var inFlight: Int { machine.inFlight }
 
-    func restore(_ state: LaneState) { machine.restore(state) }
+    func restore(_ state: LaneState) { machine.restore(state, Instant(nanoseconds: 0), wall: 0) }
     func admit(_ delivery: PendingDelivery) { machine.admit(delivery) }
     func refilled(_ result: RefillResult) { machine.refilled(result) }
     func wake(_ now: Instant) { machine.wake(now) }

@@ -10,7 +10,7 @@ final class MemoryStore: Sendable {
         var settlements: [Settlement] = []
         var settleCalls = 0
         var refills = 0
-        var holds: [EndpointID: EndpointHold] = [:]
+        var holds: [HoldScope: StoredHold] = [:]
         /// How often an endpoint began to wait, or to wait anew.
         var waits = 0
         var nextRow: Int64 = 1
@@ -48,9 +48,9 @@ final class MemoryStore: Sendable {
         DeliveryPorts(
             settle: { self.settle($0) },
             refill: { self.refill($0, $1) },
-            hold: { endpoint, hold in
+            hold: { scope, hold in
                 self.state.withLock { state in
-                    state.holds[endpoint] = hold
+                    state.holds[scope] = hold
                     if hold != nil { state.waits += 1 }
                 }
             },
@@ -99,6 +99,9 @@ final class MemoryStore: Sendable {
                 }
                 lane.tail = row.row
                 lanes[row.lane] = lane
+            }
+            for (lane, _) in lanes {
+                lanes[lane]?.hold = state.holds[HoldScope(endpoint: lane.endpoint, room: lane.room)]
             }
             return lanes.values.sorted { $0.lane.room < $1.lane.room }
         }

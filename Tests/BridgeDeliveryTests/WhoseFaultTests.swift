@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeTestSupport
 import RoomsRuntime
+import RoomsTransport
 import Testing
 
 @testable import BridgeDelivery
@@ -166,36 +167,89 @@ import Testing
         #expect(status == 410 ? endpoint.requests.count == 1 : (100...300).contains(endpoint.requests.count))
     }
 
-    @Test(
-        "what an endpoint asks for is kept to, never early and hardly late",
-        arguments: 1...200 as ClosedRange<UInt64>
-    )
-    func retryAfter(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
-        let asked = Duration.seconds(Int64.random(in: 1...100_000, using: &random))
-        let kept = min(asked, .seconds(86_400))
-        let status = [429, 503, 500, 404].randomElement(using: &random) ?? 429
-        var isFirst = true
-        let endpoint = EndpointSimulation(seed: seed) { _ in
-            defer { isFirst = false }
-            guard isFirst else { return .delivered }
-            return ResponseClassifier().judge(.answered(Answer(status: status, retryAfter: asked)))
-        }
-        for room in 1...5 { for _ in 0..<3 { endpoint.commit(Int64(room)) } }
-        endpoint.run(until: .seconds(200_000))
-        // Those that were on their way together may still end; then nothing until the time has come.
-        let later = endpoint.requests.filter { $0.at > .milliseconds(5) }
-        let wait = try #require(later.first).at
-        #expect(wait >= kept && wait <= kept + .seconds(3), "asked for \(asked), waited \(wait)")
-        #expect(endpoint.settledCount == endpoint.committedCount && endpoint.complaint == nil)
-    }
-
     @Test("any number of bad events with good ones in between are bad events")
     func manyBad() {
         let endpoint = EndpointSimulation { $0.seq.isMultiple(of: 2) ? .status(400) : .delivered }
         for _ in 1...31 { endpoint.commit(1) }
         endpoint.run()
         #expect(endpoint.deadLetters.count == 15 && endpoint.accepted.count == 16 && endpoint.complaint == nil)
+    }
+
+    // MARK: an event that makes its receiver fail
+
+    /// Room 1 begins with an event that fails for ever; three other rooms get one event a second.
+    private func failing(
+        _ verdict: Verdict,
+        infers: Bool,
+        for time: Int = 300,
+        others: ClosedRange<Int64>? = 2...4
+    ) -> EndpointSimulation {
+        let endpoint = EndpointSimulation(infersPoison: infers) { request in
+            request.room == 1 && request.seq == 1 ? verdict : .delivered
+        }
+        for _ in 1...3 { endpoint.commit(1) }
+        for second in 1...time {
+            for room in others ?? 2...2 where others != nil { endpoint.commit(room) }
+            endpoint.run(until: .seconds(second))
+        }
+        #expect(endpoint.complaint == nil)
+        return endpoint
+    }
+
+    private func suspicions(_ endpoint: EndpointSimulation) -> Int {
+        endpoint.changes.count { if case .suspected = $0.1 { true } else { false } }
+    }
+
+    private static let failures: [(name: String, verdict: Verdict)] = [
+        ("500", .status(500)), ("no answer", ResponseClassifier().judge(.failed(AttemptFailure(.noAnswer)))),
+        (
+            "reset",
+            ResponseClassifier().judge(.failed(AttemptFailure(.broken(TransportError(.closed, "it was reset")))))
+        ),
+    ]
+
+    @Test("an event that fails again and again while others are accepted is suspected, once", arguments: 0..<3)
+    func suspected(cause: Int) {
+        let endpoint = failing(Self.failures[cause].verdict, infers: false)
+        #expect(suspicions(endpoint) == 1, "\(Self.failures[cause].name)")
+        #expect(endpoint.deadLetters.isEmpty && endpoint.accepted.allSatisfy { $0.room != 1 })
+        #expect(
+            (endpoint.changes.first { if case .suspected = $0.1 { true } else { false } }?.at ?? .zero) >= .seconds(60)
+        )
+    }
+
+    @Test("with infer_poison it is given up, and its room goes on", arguments: 0..<3)
+    func inferred(cause: Int) throws {
+        let endpoint = failing(Self.failures[cause].verdict, infers: true)
+        let letter = try #require(endpoint.deadLetters.first)
+        #expect(endpoint.deadLetters.count == 1 && letter.room == 1 && letter.seq == 1)
+        #expect(letter.letter.reason == .inferred && letter.letter.attempts >= 5)
+        #expect(letter.letter.lastAttempt - letter.letter.firstAttempt >= 60_000)
+        #expect(endpoint.accepted.filter { $0.room == 1 }.map(\.skipped) == [1, 0])
+        #expect(endpoint.settledCount == endpoint.committedCount && suspicions(endpoint) == 0)
+    }
+
+    @Test("nothing is inferred from too little: no other acceptances, other failures, an endpoint that is down")
+    func notInferred() {
+        let alone = failing(.status(500), infers: true, others: nil)
+        #expect(alone.deadLetters.isEmpty)
+        for verdict in [Verdict.status(404), .status(503), .status(301), .unreachable, .status(401)] {
+            #expect(failing(verdict, infers: true).deadLetters.isEmpty)
+        }
+        #expect(failing(.status(500), infers: true, for: 55).deadLetters.isEmpty)
+    }
+
+    @Test("where nothing may be given up the room waits, and only it")
+    func blocks() {
+        let classifier = ResponseClassifier(givesUp: false)
+        let endpoint = EndpointSimulation { request in
+            request.room == 1 && request.seq == 2
+                ? classifier.judge(.answered(Answer(status: 422))) : .delivered
+        }
+        for _ in 1...5 { for room in 1...4 { endpoint.commit(Int64(room)) } }
+        endpoint.run(until: .seconds(3_600))
+        #expect(endpoint.deadLetters.isEmpty && endpoint.accepted.count == 16)
+        #expect(endpoint.accepted.filter { $0.room == 1 }.map(\.seq) == [1] && endpoint.hold == nil)
     }
 
     @Test("too much to do: half as many at a time, and slowly more again")

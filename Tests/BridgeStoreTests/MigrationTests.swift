@@ -44,12 +44,28 @@ import Testing
         PRAGMA user_version=1;
         """
 
-    private func older(_ fixture: StoreFixture) throws -> String {
+    /// What version 2 added: here with an endpoint that waits.
+    private static let version2 = """
+        ALTER TABLE lanes ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE dead_letters (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, endpoint INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER,
+            attempts INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, row INTEGER NOT NULL,
+            room INTEGER NOT NULL, route INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER NOT NULL,
+            crc INTEGER NOT NULL, head BLOB NOT NULL, payload BLOB NOT NULL
+        );
+        CREATE TABLE holds (
+            endpoint INTEGER PRIMARY KEY, failures INTEGER NOT NULL, end_at INTEGER NOT NULL, length INTEGER NOT NULL
+        );
+        INSERT INTO holds VALUES (1, 4, 1796004000123, 30000);
+        PRAGMA user_version=2;
+        """
+
+    private func older(_ fixture: StoreFixture, _ more: String = "") throws -> String {
         try StoreFiles.makeDirectory(fixture.path)
         let path = fixture.path + "/store.db"
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         let database = try Database(path: path)
-        try database.execute(Self.version1, doing: "making an old store")
+        try database.execute(Self.version1 + more, doing: "making an old store")
         database.close()
         return path
     }
@@ -82,6 +98,19 @@ import Testing
         let before = try Data(contentsOf: URL(fileURLWithPath: copy))
         try fixture.ledger().close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == before)
+    }
+
+    @Test("version 2 goes on where it was, and its endpoint waits on")
+    func version2() throws {
+        let fixture = try StoreFixture()
+        let path = try older(fixture, Self.version2)
+        let ledger = try fixture.ledger()
+        let setup = try ledger.configure(rooms: Sample.rooms(1), endpoints: ["a"], routes: [[0]])
+        #expect(setup.holds == [StoredHold(failures: 4, end: 1_796_004_000_123, length: 30_000)])
+        #expect(setup.lanes.map(\.acknowledged) == [1] && setup.lanes.map(\.hold) == [nil])
+        #expect(try ledger.database.integer("PRAGMA user_version", doing: "reading the version") == Schema.version)
+        ledger.close()
+        #expect(FileManager.default.fileExists(atPath: path + ".schema-2"))
     }
 
     @Test("a migration that cannot keep its copy changes nothing")

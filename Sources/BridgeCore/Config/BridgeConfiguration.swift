@@ -63,6 +63,10 @@ package struct EndpointConfiguration: Sendable {
     package var ca: ByteString?
     /// What the operator says of single statuses.
     package var statusPolicy = StatusPolicy()
+    /// An event that is refused for good becomes a dead letter; else its room waits.
+    package var givesUp = true
+    /// So does one that fails again and again while others are accepted.
+    package var infersPoison = false
     /// The longest pause that the endpoint may ask for.
     package var longestPause = defaultLongestPause
     package var format = DeliveryFormat.standard

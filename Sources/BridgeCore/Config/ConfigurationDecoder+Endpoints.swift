@@ -13,7 +13,7 @@ extension ConfigurationDecoder {
                 "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
                 keys: [
                     "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
-                    "conflict", "retry_after_max", "overflow", "max_age", "format", "ack",
+                    "conflict", "on_poison", "infer_poison", "retry_after_max", "overflow", "max_age", "format", "ack",
                 ],
                 later: ["batch"]
             )
@@ -26,6 +26,13 @@ extension ConfigurationDecoder {
         let longestPause = object["retry_after_max"]?.duration(upTo: "31d", written: "24h")
         let lossRule = lossRule(object)
         let format = object["format"]?.word(of: DeliveryFormat.allCases.map { ByteString($0.rawValue) })
+        let givesUp = object["on_poison"]?.word(of: ["dead_letter", "block"]) != "block"
+        let infersPoison = object["infer_poison"]?.bool() ?? false
+        if !givesUp, infersPoison {
+            object["infer_poison"]?.reject(
+                "makes dead letters, which \"on_poison\": \"block\" rules out, leave one out"
+            )
+        }
         guard let target else { return nil }
         return EndpointConfiguration(
             name: entry.name,
@@ -34,6 +41,8 @@ extension ConfigurationDecoder {
             concurrency: concurrency ?? target.usualConcurrency,
             ca: ca,
             statusPolicy: policy,
+            givesUp: givesUp,
+            infersPoison: infersPoison,
             longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause,
             format: format.flatMap { DeliveryFormat(rawValue: $0.string) } ?? .standard,
             lossRule: lossRule

@@ -12,6 +12,8 @@ extension EndpointConfiguration {
         settings.userAgent = ByteString("roombridge/\(Version.number)")
         settings.concurrency = concurrency
         settings.statusPolicy = statusPolicy
+        settings.givesUp = givesUp
+        settings.infersPoison = infersPoison
         settings.retry.longestAsked = longestPause
         settings.format = format
         if case .stream(_, let acknowledgement) = target { settings.stream = StreamSettings(acknowledgement) }

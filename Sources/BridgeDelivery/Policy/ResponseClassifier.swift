@@ -62,9 +62,12 @@ package struct ResponseClassifier: Sendable {
     private static let conflictBudget = 10
 
     package var policy: StatusPolicy
+    /// Where no event is ever given up because of a status, its room waits.
+    private let refusedScope: FailureScope
 
-    package init(_ policy: StatusPolicy = StatusPolicy()) {
+    package init(_ policy: StatusPolicy = StatusPolicy(), givesUp: Bool = true) {
         self.policy = policy
+        refusedScope = givesUp ? .event : .lane
     }
 
     package func judge(_ result: AttemptResult) -> Verdict {
@@ -107,16 +110,17 @@ package struct ResponseClassifier: Sendable {
         let reason = "it answered \(status)"
         var refusal = Refusal(scope: .lane, status: status, reason: reason, hint: Self.hint(status))
         refusal.retryAfter = answer.retryAfter
+        refusal.mayBeTheEvents = status == 500
         switch action {
         case .accept:
             return .delivered
         case .refuse:
-            refusal.scope = .event
+            refusal.scope = refusedScope
         case .conflict:
-            refusal.scope = .event
+            refusal.scope = refusedScope
             refusal.budget = Self.conflictBudget
         case .tooLarge:
-            refusal.scope = .event
+            refusal.scope = refusedScope
             refusal.budget = 1
         case .fail:
             break
@@ -148,8 +152,9 @@ package struct ResponseClassifier: Sendable {
             refusal.hint = hint(error)
         case .noAnswer:
             refusal.hint = "answer with a 2xx status at once and do the work afterwards"
+            refusal.mayBeTheEvents = true
         case .broken, .unreadable:
-            break
+            refusal.mayBeTheEvents = true
         }
         return refusal
     }

@@ -33,6 +33,8 @@ package struct Refusal: Sendable {
     package var isTriedAtOnce = false
     /// No connection came about: the endpoint has not seen the request.
     package var isUnreachable = false
+    /// A failure such as one event can cause: a program that fails, or never answers.
+    package var mayBeTheEvents = false
     /// Another connection may lead to somebody who answers otherwise.
     package var wantsNewConnection = false
     /// Nobody's fault: the receiver wants the room's event later.
