@@ -135,44 +135,46 @@ struct LaneQueue {
 
     // MARK: attempts
 
+    /// Of the current record.
+    private var trial: Trial {
+        get { turn < aside.count ? aside[turn] : head }
+        set { if turn < aside.count { aside[turn] = newValue } else { head = newValue } }
+    }
+
     /// Counts the attempt that begins; its number, from 1.
     mutating func beginAttempt() -> Int {
-        if turn < aside.count {
-            aside[turn].attempts += 1
-            return aside[turn].attempts
-        }
-        head.attempts += 1
-        return head.attempts
+        trial.attempts += 1
+        return trial.attempts
     }
 
     /// The attempt that began last does not count.
     mutating func takeBackAttempt() {
-        if turn < aside.count { aside[turn].attempts -= 1 } else { head.attempts -= 1 }
+        trial.attempts -= 1
     }
 
     /// The current record was refused for its own sake; what is known of it now.
     mutating func refuse(_ refusal: Refusal, serial: UInt64, wall: Int64) -> Trial {
-        func count(_ trial: inout Trial) -> Trial {
-            trial.refusals += 1
-            if trial.refusals == 1 { (trial.firstRefusal, trial.firstAt) = (serial, wall) }
-            trial.lastAt = wall
-            trial.reason = refusal.deadLetterReason
-            trial.status = refusal.status
-            return trial
-        }
-        return turn < aside.count ? count(&aside[turn]) : count(&head)
+        if trial.refusals == 0 { trial.firstRefusal = serial }
+        return count(refusal, refusal.deadLetterReason, since: wall, wall: wall)
     }
 
     /// The current record is blamed for failures that were not said to be its own; the first of them came `since` then.
     mutating func blame(_ refusal: Refusal, since: Int64, wall: Int64) {
-        func blame(_ trial: inout Trial) {
-            if trial.refusals == 0 { trial.firstAt = since }
-            trial.refusals += 1
-            trial.lastAt = wall
-            trial.reason = .inferred
-            trial.status = refusal.status
-        }
-        if turn < aside.count { blame(&aside[turn]) } else { blame(&head) }
+        _ = count(refusal, .inferred, since: since, wall: wall)
+    }
+
+    private mutating func count(
+        _ refusal: Refusal,
+        _ reason: DeadLetter.Reason,
+        since: Int64,
+        wall: Int64
+    ) -> Trial {
+        if trial.refusals == 0 { trial.firstAt = since }
+        trial.refusals += 1
+        trial.lastAt = wall
+        trial.reason = reason
+        trial.status = refusal.status
+        return trial
     }
 
     /// The current record has had its tries: the next attempt is for the one behind it.

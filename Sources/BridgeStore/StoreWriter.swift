@@ -2,16 +2,6 @@ internal import BridgeModel
 internal import BridgeSQLite
 internal import RoomsRuntime
 
-/// What is asked of the writer.
-enum StoreCommand: Sendable {
-    case append([AppendRecord])
-    /// Nil: it waits no more.
-    case hold(HoldScope, StoredHold?)
-    case refill(RefillRequest, @Sendable (RefillResult) -> Void)
-    case deadLetters(DeadLetterRequest, @Sendable (DeadLetterAnswer) -> Void)
-    case stop
-}
-
 /// The thread's work: takes what waits, commits it group by group, reads and sweeps in between, checkpoints.
 ///
 /// Lives on the loop "store-writer".
@@ -175,8 +165,7 @@ final class StoreWriter {
     private func commit(_ group: WriteBatch.Group) throws(SQLiteError) {
         let deliveries = try ledger.commit(group.records, group.settlements, group.holds)
         let bytes = batch.committed()
-        let counts = ledger.counts
-        published.withLock { $0 = counts }
+        publishCounts()
         feeder.settled(group.settlements)
         noteDeadLetters()
         admission.withLock { $0.took(bytes) }
@@ -230,15 +219,8 @@ final class StoreWriter {
 
     private func sweep() throws(SQLiteError) {
         guard ledger.hasSweep, batch.isEmpty, passes.isEmpty, !isStopping, !isDiskFull else { return }
-        do {
-            try ledger.sweep(limit: Self.sliceRows)
-        } catch {
-            guard case .full = error.code else { throw error }
-            noteDisk(isFull: true, error)
-            return
-        }
-        let counts = ledger.counts
-        published.withLock { $0 = counts }
+        guard try unlessFull({ () throws(SQLiteError) in try ledger.sweep(limit: Self.sliceRows) }) else { return }
+        publishCounts()
         noteStored()
         if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
         loop.wake()
@@ -248,7 +230,7 @@ final class StoreWriter {
     private func serveOperator() throws(SQLiteError) {
         // Also with a full disk: what is removed makes room.
         guard !isStopping else { return }
-        do {
+        _ = try unlessFull { () throws(SQLiteError) in
             if let (job, done) = jobs.first {
                 if let answer = try job.advance(ledger) {
                     job.report(answer, logger)
@@ -262,9 +244,6 @@ final class StoreWriter {
             guard feeder.hasWork else { return }
             let deliveries = try feeder.next(ledger)
             if !deliveries.isEmpty { ports.retried(deliveries) }
-        } catch {
-            guard case .full = error.code else { throw error }
-            noteDisk(isFull: true, error)
         }
     }
 
@@ -283,16 +262,12 @@ final class StoreWriter {
     /// One slice of what endpoints may lose.
     private func lose() throws(SQLiteError) {
         guard !isStopping, !isDiskFull else { return }
-        do {
+        let isDone = try unlessFull { () throws(SQLiteError) in
             let ports = ports
             let isBusy = try losses.step(now: SystemClock.now, wall: SystemClock.wallMilliseconds) { ports.lost($0) }
             if isBusy { loop.wake() }
-        } catch {
-            guard case .full = error.code else { throw error }
-            return noteDisk(isFull: true, error)
         }
-        let counts = ledger.counts
-        published.withLock { $0 = counts }
+        if isDone { publishCounts() }
     }
 
     private func truncateWhenIdle() throws(SQLiteError) {
@@ -302,12 +277,24 @@ final class StoreWriter {
 
     /// A full disk only puts it off.
     private func checkpoint(_ kind: Database.Checkpoint) throws(SQLiteError) {
+        _ = try unlessFull { () throws(SQLiteError) in try ledger.database.checkpoint(kind) }
+    }
+
+    /// False: the disk is full, which is noted; whatever else goes wrong is the end.
+    private func unlessFull(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) -> Bool {
         do {
-            try ledger.database.checkpoint(kind)
+            try work()
+            return true
         } catch {
             guard case .full = error.code else { throw error }
             noteDisk(isFull: true, error)
+            return false
         }
+    }
+
+    private func publishCounts() {
+        let counts = ledger.counts
+        published.withLock { $0 = counts }
     }
 
     private func tellAdmission() {
@@ -319,7 +306,9 @@ final class StoreWriter {
     /// What waits now, in all and for each endpoint.
     private func noteStored() {
         let waiting = ledger.counts.waitingBytes
-        let held = ledger.catalog.held.filter { ledger.lossRules[$0.key]?.onOverflow != true }
+        let losing = ledger.lossRules.contains { $0.value.onOverflow }
+        let all = ledger.catalog.held
+        let held = losing ? all.filter { ledger.lossRules[$0.key]?.onOverflow != true } : all
         let changes = marks.update(waiting: waiting, held: held)
         admission.withLock { $0.stored(waiting, crowded: marks.overBytes) }
         guard !isStopping, !hasFailed else { return }

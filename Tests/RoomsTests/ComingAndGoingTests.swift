@@ -66,10 +66,7 @@ import Testing
         if moment != "away" { bench.connect() }
         switch moment {
         case "page":
-            let subscribe = bench.commands.removeFirst()
-            var result = SubscribeResult()
-            (result.recoverable, result.positioned, result.epoch, result.offset) = (true, true, "A", 8)
-            bench.receive(Reply(id: subscribe.id, .subscribe(result)))
+            bench.joinBehind()
         case "failed":
             bench.receive(Reply(id: bench.commands.removeFirst().id, .error(ErrorReply(code: 103, message: "no"))))
         default: break

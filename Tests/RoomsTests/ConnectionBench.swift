@@ -99,6 +99,13 @@ struct ConnectionBench {
         receive(Reply(id: command.id, body))
     }
 
+    /// The first subscribe of room 0 finds 8 events, none of which comes with the answer: pages are to follow.
+    mutating func joinBehind() {
+        var result = SubscribeResult()
+        (result.recoverable, result.positioned, result.epoch, result.offset) = (true, true, "A", 8)
+        receive(Reply(id: commands.removeFirst().id, .subscribe(result)))
+    }
+
     func honestAnswer(_ request: Request) -> ReplyBody? {
         switch request {
         case .pong: nil

@@ -63,9 +63,9 @@ struct SessionStateMachine {
 
     var state = State.away
     /// False once the room is being left for good.
-    private(set) var isWanted = true
+    var isWanted = true
     /// It is to be left for now, once it is known where it goes on.
-    private(set) var isResting = false
+    var isResting = false
     /// Nil until the room was joined for the first time.
     var position: RoomPosition?
     /// The sink knows the position that the room's first events follow.
@@ -233,49 +233,6 @@ struct SessionStateMachine {
         guard state != .failed, state != .gone else { return }
         state = .away
         pausedUntil = nil
-    }
-
-    /// Nobody wants the room any more: nothing of it is handed on, and it is left when the server says so.
-    mutating func leaveForGood() {
-        isWanted = false
-        pausedUntil = nil
-        heldUntil = nil
-        refreshAt = nil
-        awaitsToken = false
-        switch state {
-        case .away, .wanting, .failed, .resting: state = .gone
-        case .filling, .live:
-            leave()
-        case .joining, .parting, .leaving, .gone: break
-        }
-    }
-
-    /// Leaves the room for now, and keeps where it goes on, or wants it again.
-    mutating func rest(_ isResting: Bool) {
-        guard isWanted else { return }
-        self.isResting = isResting
-        switch state {
-        case .wanting, .resting: state = unjoined
-        case .filling, .live: if isResting { leave() }
-        case .away, .joining, .parting, .leaving, .failed, .gone: break
-        }
-    }
-
-    /// What it becomes where it is not joined.
-    ///
-    /// A room that begins now is joined once all the same, so that it is known where it goes on.
-    var unjoined: State {
-        let isKnown = isAnchored || startsEarliest || wasDurable != nil
-        return isResting && isKnown ? .resting : .wanting
-    }
-
-    /// Nothing of it is handed on from here.
-    mutating func leave() {
-        state = .parting
-        live = LiveBuffer()
-        inFlight = nil
-        attempt &+= 1
-        refreshAt = nil
     }
 
     mutating func tick(_ turn: inout Turn) {

@@ -224,6 +224,29 @@ import Testing
         #expect(JSONSliceSearch.contains(line.bytes, Array("\"data\":\(expected),\"meta\"".utf8)))
         receiver.stop()
     }
+
+    @Test("ok is for the oldest line, and one too many is a mistake")
+    func lineAnswers() async throws {
+        let receiver = try StreamReceiver { peer in
+            guard peer.number == 1 else { return Self.takeAll(peer, .line) }
+            let lines = (1...3).compactMap { _ in peer.nextEvent() }
+            guard lines.count == 3 else { return }
+            peer.say("2")
+            peer.say(" ok\r")
+            peer.say("ok")
+            peer.say("ok")
+            while peer.next() != nil {}
+        }
+        let rig = Self.rig(receiver, .line)
+        try await rig.whileLoopStands { for room in 1...3 { rig.publish(room: Int64(room)) } }
+        try await rig.settleAll()
+        #expect(receiver.lines.map(\.n) == [1, 2, 3])
+        rig.publish(room: 1)
+        try await rig.settleAll()
+        await rig.stop()
+        #expect(receiver.connections == 2)
+        receiver.stop()
+    }
 }
 
 enum JSONSliceSearch {

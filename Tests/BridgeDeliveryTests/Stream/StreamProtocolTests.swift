@@ -12,10 +12,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StreamProtocolTests {
     private func rig(
         _ receiver: StreamReceiver,
-        _ mode: StreamAcknowledgement = .protocol,
         _ change: @escaping (inout StreamSettings) -> Void = { _ in }
     ) -> DeliveryRig {
-        StreamDeliveryTests.rig(receiver, mode, change)
+        StreamDeliveryTests.rig(receiver, .protocol, change)
     }
 
     @Test("the hello says who we are and what we can")
@@ -387,29 +386,6 @@ import Testing
         await rig.stop()
         #expect(receiver.lines.count == 5)
         #expect(rig.lines.lines.first?.contains("the endpoint is not well") == true)
-        receiver.stop()
-    }
-
-    @Test("ok is for the oldest line, and one too many is a mistake")
-    func lineAnswers() async throws {
-        let receiver = try StreamReceiver { peer in
-            guard peer.number == 1 else { return StreamDeliveryTests.takeAll(peer, .line) }
-            let lines = (1...3).compactMap { _ in peer.nextEvent() }
-            guard lines.count == 3 else { return }
-            peer.say("2")
-            peer.say(" ok\r")
-            peer.say("ok")
-            peer.say("ok")
-            while peer.next() != nil {}
-        }
-        let rig = rig(receiver, .line)
-        try await rig.whileLoopStands { for room in 1...3 { rig.publish(room: Int64(room)) } }
-        try await rig.settleAll()
-        #expect(receiver.lines.map(\.n) == [1, 2, 3])
-        rig.publish(room: 1)
-        try await rig.settleAll()
-        await rig.stop()
-        #expect(receiver.connections == 2)
         receiver.stop()
     }
 }

@@ -344,11 +344,7 @@ private final class ReceiverLine {
     }
 
     func publish(_ request: String) async throws {
-        let headers = ["x-api-key: \(RealtimeServers.apiKey)"]
-        let answer = try await TestHTTP.post(.loopback(port: hub.port), "/api/publish", request, headers: headers)
-        guard let answer, answer.status == 200, JSONSlice(answer.body)["result"] != nil else {
-            throw ChildProcess.Failure("the hub answered \(answer?.startLine ?? "nothing")")
-        }
+        try await hub.publish(request)
     }
 
     func close() async throws {

@@ -97,12 +97,7 @@ private final class StreamExampleLine {
     }
 
     func publish(_ data: String) async throws {
-        let request = #"{"channel":"\#(EndToEnd.StreamExampleTests.room)","data":\#(data)}"#
-        let headers = ["x-api-key: \(RealtimeServers.apiKey)"]
-        let answer = try await TestHTTP.post(.loopback(port: hub.port), "/api/publish", request, headers: headers)
-        guard let answer, answer.status == 200, JSONSlice(answer.body)["result"] != nil else {
-            throw ChildProcess.Failure("the hub answered \(answer?.startLine ?? "nothing")")
-        }
+        try await hub.publish(#"{"channel":"\#(EndToEnd.StreamExampleTests.room)","data":\#(data)}"#)
     }
 
     func close() async throws {

@@ -25,6 +25,17 @@ enum RealtimeServers {
     static let tokenSecret = "token-secret-for-tests"
 }
 
+extension RealtimeServer {
+    /// Publishes through the server's API: `request` is the body.
+    func publish(_ request: String) async throws {
+        let headers = ["x-api-key: \(RealtimeServers.apiKey)"]
+        let answer = try await TestHTTP.post(.loopback(port: port), "/api/publish", request, headers: headers)
+        guard let answer, answer.status == 200, JSONSlice(answer.body)["result"] != nil else {
+            throw ChildProcess.Failure("\(description) answered \(answer?.startLine ?? "nothing")")
+        }
+    }
+}
+
 /// Our own development server.
 final class HubProcess: RealtimeServer {
     private let held: HeldPort
