@@ -57,9 +57,11 @@ final class HubProcess: RealtimeServer {
           "listen": ["127.0.0.1:PORT"],
           "api_key": { "env": "HUB_API_KEY" },
           "token_secret": { "env": "HUB_TOKEN_SECRET" },
+          "faults": "127.0.0.1:0",
           "rooms": [
             { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
             { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
+            { "pattern": "nohistory:{id*}", "history": 50000, "keep": "30m", "members_may": [] },
             { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] },
             { "pattern": "chat:{a}:{b}", "history": 1000, "keep": "30m", "members_may": ["history"] }
           ]
@@ -84,6 +86,16 @@ final class HubProcess: RealtimeServer {
     func kill() async throws { try await child?.kill() }
 
     func stop() async throws { try await child?.stop() }
+
+    /// Asks for a fault of `docs/ROOMHUB.md`.
+    func fault(_ name: String, _ body: String) async throws {
+        let line = try await child?.line(containing: "takes faults on") ?? ""
+        let port = line.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
+        let answer = try await TestHTTP.post(.loopback(port: port), "/faults/\(name)", body)
+        guard answer?.status == 200 else {
+            throw ChildProcess.Failure("the fault \(name) was answered with \(answer?.startLine ?? "nothing")")
+        }
+    }
 }
 
 /// The real server, with its streams in memory or in Redis.
@@ -131,10 +143,10 @@ final class CentrifugoProcess: RealtimeServer {
               }
             """
         }
-        let rights = """
-            "history_ttl": "300s", "force_recovery": true, "allow_subscribe_for_client": true,
-                  "allow_history_for_subscriber": true
+        let durable = """
+            "history_ttl": "300s", "force_recovery": true, "allow_subscribe_for_client": true
             """
+        let rights = "\(durable), \"allow_history_for_subscriber\": true"
         return """
             {
               "http_server": { "address": "127.0.0.1", "port": "PORT" },
@@ -149,7 +161,8 @@ final class CentrifugoProcess: RealtimeServer {
               "channel": {
                 "namespaces": [
                   { "name": "order", "history_size": 50000, \(rights) },
-                  { "name": "small", "history_size": 10, \(rights) }
+                  { "name": "small", "history_size": 10, \(rights) },
+                  { "name": "nohistory", "history_size": 50000, \(durable) }
                 ]
               }\(engine ?? "")
             }

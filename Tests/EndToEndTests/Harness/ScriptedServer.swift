@@ -18,6 +18,20 @@ final class ScriptedServer: Sendable {
         case rubbish
         /// Hangs up after each subscribe reply that brings missed publications, as a full queue does.
         case closeAfterRecovery
+        /// Keeps the publications of these offsets to itself, and says that nothing is missing.
+        case hide(Set<UInt64>)
+        /// Hangs up in place of each answer that has the publication of this offset, as if it did not fit the link.
+        case choke(UInt64)
+
+        func hides(_ offset: UInt64) -> Bool {
+            if case .hide(let offsets) = self { return offsets.contains(offset) }
+            return false
+        }
+
+        func chokes(_ publications: [Publication]) -> Bool {
+            if case .choke(let offset) = self { return publications.contains { $0.offset == offset } }
+            return false
+        }
     }
 
     struct State: Sendable {
@@ -159,9 +173,10 @@ private final class ScriptedConnections {
 
     func publish(_ data: Payload, to room: ByteString) {
         let fresh = fresh
-        let publication = state.withLock { state in
-            state.streams[room, default: fresh].append(data)
+        let (publication, script) = state.withLock { state in
+            (state.streams[room, default: fresh].append(data), state.script)
         }
+        guard !script.hides(publication.offset) else { return }
         for connection in connections.values where connection.rooms.contains(room) {
             connection.send(Reply(id: 0, .push(Push(channel: room, .publication(publication)))))
             connection.flush()
@@ -220,14 +235,17 @@ private final class ScriptedConnections {
             result.pong = true
             connection.send(Reply(id: command.id, .connect(result)))
         case .subscribe(let request):
-            let result = subscribe(request)
+            let result = subscribe(request, script)
+            if script.chokes(result.publications) { return choke(connection) }
             connection.rooms.insert(request.channel)
             connection.send(Reply(id: command.id, .subscribe(result)))
             if case .closeAfterRecovery = script, !result.publications.isEmpty {
                 connection.session?.sendClose(code: 3008, reason: "slow")
             }
         case .history(let request):
-            connection.send(Reply(id: command.id, .history(history(request))))
+            let result = history(request, script)
+            if script.chokes(result.publications) { return choke(connection) }
+            connection.send(Reply(id: command.id, .history(result)))
         case .unsubscribe(let channel):
             connection.rooms.remove(channel)
             connection.send(Reply(id: command.id, .unsubscribe))
@@ -236,11 +254,15 @@ private final class ScriptedConnections {
         }
     }
 
+    private func choke(_ connection: Connection) {
+        connection.session?.sendClose(code: 3008, reason: "slow")
+    }
+
     private func stream(_ room: ByteString) -> ScriptedStream {
         state.withLock { $0.streams[room, default: fresh] }
     }
 
-    private func subscribe(_ request: SubscribeRequest) -> SubscribeResult {
+    private func subscribe(_ request: SubscribeRequest, _ script: ScriptedServer.Script) -> SubscribeResult {
         let stream = stream(request.channel)
         var result = SubscribeResult()
         result.recoverable = true
@@ -253,7 +275,7 @@ private final class ScriptedConnections {
             if isSame, request.offset <= stream.top, stream.top - request.offset <= 300 {
                 result.recovered = true
                 result.offset = request.offset
-                result.publications = stream.after(request.offset, limit: 300)
+                result.publications = stream.after(request.offset, limit: 300).filter { !script.hides($0.offset) }
             }
         }
         state.withLock { state in
@@ -264,13 +286,13 @@ private final class ScriptedConnections {
         return result
     }
 
-    private func history(_ request: HistoryRequest) -> HistoryResult {
+    private func history(_ request: HistoryRequest, _ script: ScriptedServer.Script) -> HistoryResult {
         let stream = stream(request.channel)
         var result = HistoryResult()
         result.epoch = stream.epoch
         result.offset = stream.top
         let limit = request.limit < 0 ? 300 : min(300, Int(request.limit))
-        result.publications = stream.after(request.since?.offset ?? 0, limit: limit)
+        result.publications = stream.after(request.since?.offset ?? 0, limit: limit).filter { !script.hides($0.offset) }
         return result
     }
 }
