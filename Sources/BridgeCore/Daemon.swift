@@ -201,7 +201,7 @@ final class Daemon {
             "started",
             LogField(.version, Version.number),
             LogField(.path, stateDirectory),
-            LogField(.count, configuration.rooms.count)
+            LogField(.rooms, configuration.rooms.count)
         )
         notifier.ready(status: status)
     }
@@ -260,11 +260,11 @@ final class Daemon {
     /// Stops taking in, lets deliveries finish for a while; `stop` commits what came of it.
     private func terminate(_ signal: CInt, _ dispatcher: Dispatcher) {
         guard !isStopping else {
-            logger.warning("a second signal: ends without waiting", LogField(.code, signal))
+            logger.warning("a second signal: ends without waiting", LogField(.signal, SignalSource.name(of: signal)))
             return leave()
         }
         isStopping = true
-        logger.notice("stopping", LogField(.code, signal))
+        logger.notice("stopping", LogField(.signal, SignalSource.name(of: signal)))
         awaited = connections.count + 1
         let daemon = LoopBound(self, on: main)
         let isDone: @Sendable () -> Void = { daemon.loop.post { daemon.value.partIsDone() } }

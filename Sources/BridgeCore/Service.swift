@@ -21,14 +21,14 @@ package enum Service {
         let signals = SignalSource([SIGTERM, SIGINT])
         ProcessSettings.ignoreBrokenPipes()
         ProcessSettings.protectSecrets()
-        let sink = StandardErrorSink.detected
+        let sink: any LineSink = JournalSink.detected() ?? StandardErrorSink.detected
         let openFiles = ProcessSettings.raiseOpenFiles()
         guard openFiles >= ProcessSettings.leastOpenFiles else {
             signals.release()
             let line =
                 "roombridge: the limit of open files is \(openFiles), must be at least "
                 + "\(ProcessSettings.leastOpenFiles): raise LimitNOFILE= of the unit, or ulimit -n of the shell"
-            sink.write([line], level: .error)
+            sink.write([line], level: .error, message: "the limit of open files is too low")
             return .configuration
         }
         let secrets = SecretSource()
@@ -38,10 +38,10 @@ package enum Service {
         } catch {
             // Nothing is there to finish: a signal may end the process while nobody reads this.
             signals.release()
-            sink.write(error.issues.map(\.description), level: .error)
+            sink.write(error.issues.map(\.description), level: .error, message: "the configuration was refused")
             return .configuration
         }
-        let log = LogQueue(sink: sink)
+        let log = LogQueue(sink: sink, throttle: sink.isThrottled ? LogThrottle() : nil)
         defer { log.close() }
         let directory = stateDirectory ?? usualStateDirectory
         let daemon = Daemon(

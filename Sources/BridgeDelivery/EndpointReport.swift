@@ -40,7 +40,7 @@ struct EndpointReport {
             LogField(.reason, letter.reason.rawValue), LogField(.attempt, letter.attempts),
         ]
         if let status = letter.status { fields.append(LogField(.httpStatus, status)) }
-        logger.log(.warning, "an event was refused for good: it is among the dead letters, its room goes on", fields)
+        logger.log(.error, "an event was refused for good: it is among the dead letters, its room goes on", fields)
     }
 
     private func fields(_ refusal: Refusal, _ wait: Duration) -> [LogField] {

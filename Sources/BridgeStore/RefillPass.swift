@@ -216,7 +216,7 @@ extension Ledger {
     private func report(damaged row: Int64, in room: RoomKey) {
         guard reportedRows.count < 1_000, reportedRows.insert(row).inserted else { return }
         counts.damaged += 1
-        logger.error(
+        logger.critical(
             "a stored event is damaged: its endpoints get a gap in its place",
             LogField(.room, room.room),
             LogField(.row, row),

@@ -373,7 +373,11 @@ final class StoreWriter {
         // After a failed write only a fresh start may move anything: it reads what is really there.
         ledger.database.keepLogOnClose(true)
         let failure = StoreError(error, path: ledger.path)
-        logger.error("the store cannot go on", LogField(.error, failure.message), LogField(.code, error.code.rawValue))
+        logger.critical(
+            "the store cannot go on",
+            LogField(.error, failure.message),
+            LogField(.code, error.code.rawValue)
+        )
         ports.failed(failure)
     }
 

@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -74,6 +75,25 @@ static inline int shim_term_signal(int status) { return WIFSIGNALED(status) ? WT
 static inline int shim_is_regular(mode_t mode) { return S_ISREG(mode); }
 static inline int shim_is_directory(mode_t mode) { return S_ISDIR(mode); }
 static inline int shim_is_socket(mode_t mode) { return S_ISSOCK(mode); }
+/* A message with the descriptor that came along, or -1: control messages are laid out by macros. */
+static inline ssize_t shim_receive(int socket, void *_Nonnull bytes, size_t size, int *_Nonnull descriptor) {
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control;
+    struct iovec part = {bytes, size};
+    struct msghdr message;
+    memset(&message, 0, sizeof message);
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control.bytes;
+    *descriptor = -1;
+    ssize_t count = recvmsg(socket, &message, 0x40000000 /* MSG_CMSG_CLOEXEC */);
+    struct cmsghdr *header = count < 0 ? (struct cmsghdr *)0 : CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_type == SCM_RIGHTS) memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+    return count;
+}
 /* A child in a session of its own, with default signals, `output` as standard output and error, and nothing else open.
    Returns 0 or an errno. POSIX_SPAWN_SETSID is a GNU constant. */
 static inline int shim_spawn(

@@ -33,6 +33,16 @@ package final class SignalSource {
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
     }
 
+    /// As people call it.
+    package static func name(of signal: CInt) -> String {
+        switch signal {
+        case SIGTERM: "SIGTERM"
+        case SIGINT: "SIGINT"
+        case SIGHUP: "SIGHUP"
+        default: "\(signal)"
+        }
+    }
+
     private static func set(of signals: [CInt]) -> sigset_t {
         var set = sigset_t()
         sigemptyset(&set)

@@ -1,3 +1,5 @@
+import BridgeTestSupport
+import Foundation
 import RoomsRuntime
 import Testing
 
@@ -70,6 +72,75 @@ import Testing
         let line =
             #"<6>joined room=plain room=x\n<3>forged room="a=b" room="\"q\" ROOM=y" room=end\\ room="\\\" e" room="""#
         #expect(text.contains(line + "\n"), "\(text)")
+    }
+
+    @Test func `what comes too often is left out and counted, what is rare is not`() async throws {
+        let sink = MemorySink()
+        let queue = LogQueue(sink: sink, throttle: LogThrottle(limit: 10, in: .milliseconds(50)))
+        let logger = Logger(queue: queue, level: .debug)
+        for number in 0..<1_000 {
+            logger.notice("room joined", LogField(.count, number))
+            logger.debug("asked for")
+        }
+        logger.error("rare")
+        // The summary comes by itself when the time is over.
+        try await eventually("a summary") {
+            sink.records.withLock { $0.contains { $0.fields.contains { $0.key == .kind } } }
+        }
+        queue.close()
+        let records = sink.records.withLock { $0 }
+        #expect(records.count { "\($0.message)" == "asked for" } == 1_000)
+        #expect(records.count { "\($0.message)" == "rare" } == 1)
+        let joined = records.count { "\($0.message)" == "room joined" }
+        let summaries = records.filter { $0.fields.contains { $0.key == .kind && $0.value == "room joined" } }
+        let left = summaries.flatMap(\.fields).filter { $0.key == .count }.compactMap { Int($0.value) }.reduce(0, +)
+        #expect(joined < 1_000 && joined >= 10)
+        #expect(joined + left == 1_000)
+        #expect(summaries.allSatisfy { $0.level == .notice })
+    }
+
+    @Test func `closing tells what a minute that is not over left out`() {
+        let sink = MemorySink()
+        let queue = LogQueue(sink: sink, throttle: LogThrottle())
+        let logger = Logger(queue: queue, level: .info)
+        for _ in 0..<15 { logger.info("line") }
+        queue.close()
+        let records = sink.records.withLock { $0 }
+        #expect(records.count == 11)
+        #expect(records.last?.fields.first?.value == "5")
+    }
+
+    @Test func `a full queue keeps a place for what is grave`() {
+        let sink = MemorySink()
+        let queue = LogQueue(sink: sink, limit: 100)
+        let logger = Logger(queue: queue, level: .info)
+        sink.gate.withLock { _ in
+            for _ in 0..<1_000 { logger.info("line") }
+            for _ in 0..<20 { logger.error("grave") }
+        }
+        queue.close()
+        #expect(sink.records.withLock { $0 }.count { "\($0.message)" == "grave" } == 20)
+    }
+
+    @Test func `long foreign text is cut between characters`() {
+        #expect(
+            LogField(.room, ByteString(String(repeating: "é", count: 200))).value == String(repeating: "é", count: 128)
+                + "..."
+        )
+        #expect(LogField(.room, ByteString(String(repeating: "a", count: 256))).value.utf8.count == 256)
+        #expect(LogField(.error, String(repeating: "a", count: 3_000)).value.utf8.count == 1_027)
+    }
+
+    @Test func `times are UTC wherever the machine is`() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            setenv("TZ", "America/New_York", 1)
+            let record = LogRecord(level: .notice, message: "started", fields: [], wallMilliseconds: 1_772_366_400_250)
+            StandardErrorSink(style: .plain).write([record])
+            StandardErrorSink(style: .terminal).write([record])
+            exit(0)
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text == "2026-03-01T12:00:00.250Z notice: started\n12:00:00.250Z notice: started\n")
     }
 
     @Test func `what comes too fast is dropped and counted`() {

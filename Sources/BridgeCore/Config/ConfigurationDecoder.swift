@@ -131,7 +131,7 @@ package struct ConfigurationDecoder {
 
     private func log(_ value: ConfigurationValue) -> LogLevel? {
         guard let object = value.object("an object such as {\"level\": \"info\"}", keys: ["level"]) else { return nil }
-        return object["level"]?.word(of: LogLevel.allCases.map { ByteString("\($0)") })
+        return object["level"]?.word(of: LogLevel.configurable.map { ByteString("\($0)") })
             .flatMap { LogLevel(name: $0.string) }
     }
 

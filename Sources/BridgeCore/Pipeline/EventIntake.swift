@@ -208,7 +208,7 @@ final class EventIntake: EventSink {
             )
             return
         }
-        logger.info(
+        logger.notice(
             "room joined",
             LogField(.room, room.name),
             LogField(.epoch, position.epoch),

@@ -216,10 +216,10 @@ extension ConnectionStateMachine {
         let wanted = sessions.count { $0.isWanted && $0.state != .resting }
         let joined = sessions.count { $0.state == .live }
         turn.log(
-            .info,
+            .notice,
             "rooms are joined",
-            LogField(.count, joined),
-            LogField(.state, "\(wanted - joined) refused")
+            LogField(.rooms, joined),
+            LogField(.refused, wanted - joined)
         )
     }
 }

@@ -75,7 +75,7 @@ extension ConnectionStateMachine {
         silenceLimit = result.ping > 0 ? .seconds(Int64(min(result.ping, 86_400))) + policy.pingGrace : nil
         refreshAt = policy.tokens.renewal(of: nil, expires: result.expires, ttl: result.ttl, turn)
         turn.items.append(.connection(.connected))
-        turn.log(.info, "connected to the server", LogField(.version, result.version))
+        turn.log(.notice, "connected to the server", LogField(.version, result.version))
         takeServerSide(result.subs, &turn)
         joinAll()
     }

@@ -12,7 +12,7 @@ struct AppLogSink: LogSink {
 extension RealtimeOptions.LogLevel {
     fileprivate init(_ level: LogLevel) {
         switch level {
-        case .error: self = .error
+        case .critical, .error: self = .error
         case .warning: self = .warning
         case .notice: self = .notice
         case .info: self = .info

@@ -115,7 +115,7 @@ extension SessionStateMachine {
         position = next
         turn.items.append(.gap(room: room, gap, position: next))
         turn.log(
-            .warning,
+            .critical,
             "events of a room are missing",
             LogField(.room, name),
             LogField(.reason, reason.rawValue),

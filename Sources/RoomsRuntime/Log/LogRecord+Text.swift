@@ -1,11 +1,12 @@
 extension LogRecord {
-    /// The message and its fields, `key=value` each, in one line.
+    /// The message and its fields, `key=value` each, in one line; what to do about it comes last.
     package var text: String {
         var text = "\(message)"
-        for field in fields {
+        for field in fields where field.key != .hint {
             text += " \(field.key.rawValue.lowercased())="
             Self.append(field.value, to: &text)
         }
+        for field in fields where field.key == .hint { text += " -- \(field.value)" }
         return text
     }
 

@@ -25,6 +25,7 @@ package struct Logger: Sendable {
         return Logger(queue: queue, level: level, fields: fields + more)
     }
 
+    package func critical(_ message: StaticString, _ fields: LogField...) { log(.critical, message, fields) }
     package func error(_ message: StaticString, _ fields: LogField...) { log(.error, message, fields) }
     package func warning(_ message: StaticString, _ fields: LogField...) { log(.warning, message, fields) }
     package func notice(_ message: StaticString, _ fields: LogField...) { log(.notice, message, fields) }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Lines for people on standard error: `<N>` prefixes for a supervisor, a time of day on a terminal.
-package struct StandardErrorSink: LogSink {
+/// Lines on standard error: `<N>` prefixes for a supervisor, the time of day in UTC on a terminal, date and time elsewhere.
+package struct StandardErrorSink: LineSink {
     package enum Style: Sendable {
         case terminal
         case supervised
@@ -15,9 +15,12 @@ package struct StandardErrorSink: LogSink {
     }
 
     /// What fits this process: a terminal, a service manager (it sets `INVOCATION_ID`), or neither.
+    ///
+    /// With a `JOURNAL_STREAM` somebody put something else in the journal's place, a file for example.
     package static var detected: StandardErrorSink {
         if isatty(STDERR_FILENO) == 1 { return StandardErrorSink(style: .terminal) }
-        return StandardErrorSink(style: getenv("INVOCATION_ID") == nil ? .plain : .supervised)
+        let isSupervised = getenv("INVOCATION_ID") != nil && getenv("JOURNAL_STREAM") == nil
+        return StandardErrorSink(style: isSupervised ? .supervised : .plain)
     }
 
     package func write(_ records: [LogRecord]) {
@@ -26,8 +29,10 @@ package struct StandardErrorSink: LogSink {
         write(text)
     }
 
-    /// Lines that stand for themselves, such as compilers write: no time, no fields.
-    package func write(_ lines: [String], level: LogLevel) {
+    package var isThrottled: Bool { style == .supervised }
+
+    /// No time, no fields.
+    package func write(_ lines: [String], level: LogLevel, message: StaticString) {
         let prefix = style == .supervised ? "<\(level.rawValue)>" : ""
         write(lines.map { prefix + $0 + "\n" }.joined())
     }
@@ -47,17 +52,9 @@ package struct StandardErrorSink: LogSink {
     private func append(_ record: LogRecord, to text: inout String) {
         switch style {
         case .supervised: text += "<\(record.level.rawValue)>"
-        case .terminal, .plain: text += timeOfDay(record.wallMilliseconds) + " \(record.level): "
+        case .terminal: text += "\(UTCTime(milliseconds: record.wallMilliseconds).timeOfDay)Z \(record.level): "
+        case .plain: text += "\(UTCTime(milliseconds: record.wallMilliseconds)) \(record.level): "
         }
         text += record.text + "\n"
-    }
-
-    private func timeOfDay(_ milliseconds: Int64) -> String {
-        var seconds = time_t(milliseconds / 1_000)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        func two(_ number: CInt) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let fraction = String(1_000 + milliseconds % 1_000).dropFirst()
-        return "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(fraction)"
     }
 }

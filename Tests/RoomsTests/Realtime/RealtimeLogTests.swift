@@ -34,7 +34,7 @@ import Testing
         try await rt.join("live:1").ready()
         await #expect(throws: RoomError.self) { try await rt.join("nosuch:1").ready() }
         await rt.close()
-        #expect(heard.all.contains { $0.hasPrefix("info: connected to the server") })
+        #expect(heard.all.contains { $0.hasPrefix("notice: connected to the server") })
         #expect(heard.all.contains { $0.hasPrefix("warning: a room is live-only") && $0.contains("room=live:1") })
         #expect(heard.all.contains { $0.contains("room=nosuch:1") && $0.contains("code=102") })
     }
