@@ -46,4 +46,8 @@ struct Consignment {
     var skipped: Int64
     /// Milliseconds since 1970.
     var wallTime: Int64
+    /// What goes out together, the delivery and those behind it; empty where each goes for itself.
+    var batch: [PendingDelivery] = []
+    /// How large that may be.
+    var batchBytes = 0
 }

@@ -50,7 +50,8 @@ final class Endpoint: CarrierOwner {
                 concurrency: max(1, settings.concurrency),
                 laneBytes: settings.laneBytes,
                 totalBytes: settings.totalBytes,
-                infersPoison: settings.infersPoison
+                infersPoison: settings.infersPoison,
+                batch: settings.batch
             ),
             schedule: settings.retry,
             random: { UInt32.random(in: 0 ... .max) }
@@ -141,7 +142,7 @@ final class Endpoint: CarrierOwner {
     // MARK: the carrier
 
     func finished(_ attempt: EndpointStateMachine.Attempt, _ verdict: Verdict) {
-        if case .refused(let refusal) = verdict, refusal.scope == .event {
+        if verdict.refusal?.scope == .event {
             machine.isFullOfDeadLetters = !hasPlaceForDeadLetter()
         }
         let wasHeld = machine.hold
@@ -154,7 +155,8 @@ final class Endpoint: CarrierOwner {
         watchSocket()
         for settlement in outcome.deadLetters { settled(settlement) }
         if let settlement = outcome.settlement { settled(settlement) }
-        if outcome.endpoint != nil || outcome.lane != nil || !outcome.deadLetters.isEmpty {
+        for settlement in outcome.behind { settled(settlement) }
+        if outcome.isNews {
             report.write(outcome, room: machine.lanes[attempt.lane].room)
         }
     }
@@ -182,7 +184,9 @@ final class Endpoint: CarrierOwner {
                 delivery: delivery,
                 previousSeq: machine.lanes[attempt.lane].acknowledged,
                 skipped: machine.lanes[attempt.lane].skippedBefore,
-                wallTime: wallTime
+                wallTime: wallTime,
+                batch: settings.batch == nil ? [] : machine.lanes[attempt.lane].records(attempt.count),
+                batchBytes: machine.batchBytes
             )
         )
     }

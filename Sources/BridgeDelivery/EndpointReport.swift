@@ -14,7 +14,7 @@ struct EndpointReport {
         case .suspected, nil:
             break
         }
-        for settlement in outcome.deadLetters { write(settlement, room) }
+        for settlement in outcome.deadLetters + outcome.behind { write(settlement, room) }
         let names = [LogField(.server, room.server), LogField(.room, room.room)]
         switch outcome.lane {
         case .held(let refusal, let wait):

@@ -19,6 +19,14 @@ package struct EndpointSettings: Sendable {
     package var headers: [Header] = []
     package var userAgent: ByteString = "roombridge"
     package var format = DeliveryFormat.standard
+    /// Nil: each event for itself.
+    package var batch: BatchLimits? {
+        didSet {
+            guard let batch else { return }
+            laneBytes = max(laneBytes, 2 * batch.maxBytes)
+            totalBytes = max(totalBytes, 2 * laneBytes)
+        }
+    }
     /// Lines on one connection in place of HTTP requests.
     package var stream: StreamSettings?
     /// Attempts at a time, one for each room at most.
@@ -67,7 +75,9 @@ package struct EndpointSettings: Sendable {
     /// Whoever reads a configuration calls this to find out what cannot stand in a request.
     package func requestBeginning() throws(RequestError) -> RequestHead {
         var head = try RequestHead(method: "POST", target: path, host: host)
-        if let type = format.contentType { try head.add("content-type", type) }
+        if let type = batch == nil ? format.contentType : format.batchContentType {
+            try head.add("content-type", type)
+        }
         try head.add("user-agent", userAgent)
         try head.add("accept", "application/json")
         for header in headers { try head.add(foreign: header.name, ByteString(header.value.bytes)) }

@@ -22,6 +22,8 @@ struct EndpointStateMachine {
         var totalBytes: Int
         /// An event that fails while others are accepted is given up, although nobody said that it is its own fault.
         var infersPoison = false
+        /// Nil: each event for itself.
+        var batch: BatchLimits?
     }
 
     /// An attempt to begin.
@@ -33,6 +35,10 @@ struct EndpointStateMachine {
         var serial: UInt64
         /// A failure of the endpoint counts only once for all that were on their way together.
         var epoch: Int
+        /// How many records it is for, from the lane's current one on.
+        var count = 1
+        /// How large that is.
+        var bytes = 0
     }
 
     /// What the end of an attempt changed; nil where nothing did.
@@ -47,8 +53,12 @@ struct EndpointStateMachine {
         /// Given up, in the order of their lane, before `settlement`.
         var deadLetters: [Settlement] = []
         var settlement: Settlement?
+        /// Given up or accepted behind `settlement`, in the order of their lane.
+        var behind: [Settlement] = []
         var endpoint: Change?
         var lane: Change?
+
+        var isNews: Bool { endpoint != nil || lane != nil || !deadLetters.isEmpty || !behind.isEmpty }
     }
 
     struct Hold {
@@ -115,6 +125,12 @@ struct EndpointStateMachine {
     var bytes = 0
     /// No dead letter has a place.
     var isFullOfDeadLetters = false
+    /// How large a batch may be, by what the endpoint refused as too large.
+    var batchBytes: Int
+    /// Lanes whose first event waits for company, in the order of their times; some may have left since.
+    var lingering = RingBuffer<(lane: Int, until: Instant)>()
+    /// Those that came since the last look at the clock.
+    var arrived: [Int] = []
     private var wanting = RingBuffer<Int>()
     private var isAsking = false
     private(set) var isDraining = false
@@ -125,6 +141,7 @@ struct EndpointStateMachine {
         self.schedule = schedule
         self.random = random
         allowed = limits.concurrency
+        batchBytes = limits.batch?.maxBytes ?? 0
     }
 
     // MARK: what comes in
@@ -214,6 +231,7 @@ struct EndpointStateMachine {
 
     /// Time has passed: lanes whose wait is over are ready again.
     mutating func wake(_ now: Instant) {
+        endLinger(now)
         while let lane = waits.popDue(now) {
             lanes[lane].wait = nil
             lanes[lane].awaitsSuccessor = false
@@ -248,6 +266,7 @@ struct EndpointStateMachine {
 
     /// The next attempt to begin now, if any.
     mutating func nextAttempt(_ now: Instant) -> Attempt? {
+        if !arrived.isEmpty { beginLinger(now) }
         guard !isDraining, !ready.isEmpty else { return nil }
         if let hold {
             guard !hold.isProbing, hold.until <= now else { return nil }
@@ -255,11 +274,16 @@ struct EndpointStateMachine {
             guard inFlight < min(allowed, limits.concurrency) else { return nil }
         }
         guard let lane = ready.popFirst() else { return nil }
-        hold?.isProbing = true
         inFlight += 1
         serial += 1
         lanes[lane].phase = .inFlight
-        return Attempt(lane: lane, number: lanes[lane].beginAttempt(), serial: serial, epoch: epoch)
+        var attempt = Attempt(lane: lane, number: lanes[lane].beginAttempt(), serial: serial, epoch: epoch)
+        // A probe is for one event: what refuses it says more, and costs less.
+        if hold == nil, let batch = limits.batch {
+            (attempt.count, attempt.bytes) = lanes[lane].run(upTo: batch.maxEvents, bytes: batchBytes)
+        }
+        hold?.isProbing = true
+        return attempt
     }
 
     /// Whether an attempt whose connection was gone may begin again at once: not when the endpoint waits since.
@@ -301,13 +325,14 @@ struct EndpointStateMachine {
             wishes: wishes,
             maxRows: 4_000,
             maxBytes: max(1, min(room, limits.laneBytes * wishes.count)),
-            maxRowsPerLane: 256
+            maxRowsPerLane: max(256, 2 * (limits.batch?.maxEvents ?? 1))
         )
     }
 
     /// When `wake` and `nextAttempt` have something to do without another event.
     mutating func nextDeadline() -> Instant? {
-        let wait = heldLanes > 0 ? waits.earliest() : nil
+        var wait = heldLanes > 0 ? waits.earliest() : nil
+        if let first = lingering.first { wait = min(wait ?? .distantFuture, first.until) }
         guard let hold, !hold.isProbing, !ready.isEmpty, !isDraining else { return wait }
         return min(wait ?? .distantFuture, hold.until)
     }
@@ -332,7 +357,9 @@ struct EndpointStateMachine {
         lanes[lane].append(delivery)
         bytes += delivery.bytes
         if lanes[lane].phase == .idle {
-            makeReady(lane)
+            if lingers(lane) { arrived.append(lane) } else { makeReady(lane) }
+        } else if lanes[lane].phase == .lingering {
+            if !lingers(lane) { makeReady(lane) }
         } else if lanes[lane].awaitsSuccessor {
             endWait(lane)
             lanes[lane].skipAside()

@@ -44,6 +44,7 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
     func begin(_ consignment: Consignment) {
         let connection = takeConnection()
         connection.attempt = consignment.attempt
+        if !consignment.batch.isEmpty { return begin(consignment, on: connection) }
         writer.write(
             consignment.delivery,
             previousSeq: consignment.previousSeq,
@@ -52,6 +53,23 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
             now: consignment.wallTime,
             into: &connection.request
         )
+        connection.perform()
+    }
+
+    /// As much of the batch as there is room for; the attempt is then for so many.
+    private func begin(_ consignment: Consignment, on connection: HTTPConnection) {
+        writer.write(
+            consignment.batch,
+            within: consignment.batchBytes,
+            previousSeq: consignment.previousSeq,
+            skipped: consignment.skipped,
+            attempt: consignment.attempt.number,
+            now: consignment.wallTime,
+            ids: &connection.batch,
+            into: &connection.request
+        )
+        connection.attempt?.count = connection.batch.count
+        connection.attempt?.bytes = writer.bodyBytes
         connection.perform()
     }
 
@@ -70,8 +88,9 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
     func finished(_ connection: HTTPConnection, _ result: AttemptResult) {
         free.append(connection)
         guard let attempt = connection.attempt.take() else { return }
-        let verdict = classifier.judge(result)
-        if case .refused(let refusal) = verdict, refusal.wantsNewConnection { connection.close() }
+        let verdict =
+            settings.batch == nil ? classifier.judge(result) : classifier.judge(result, of: connection.batch)
+        if verdict.refusal?.wantsNewConnection == true { connection.close() }
         owner.finished(attempt, verdict)
         owner.goOn()
     }

@@ -40,11 +40,15 @@ final class HTTPConnection {
     var request = RequestHead()
     /// What the request is for, as long as it is on its way.
     var attempt: EndpointStateMachine.Attempt?
+    /// The ids of a batch.
+    var batch = BatchIDs()
     private(set) var deadline = Instant.distantFuture
     private let transport: TransportLoop
     private let target: StreamTarget
     private let timeouts: DeliveryTimeouts
     private let isEncrypted: Bool
+    /// Whether an answer's body may say something.
+    private let readsBodies: Bool
     private let buffer: UnsafeMutableRawBufferPointer
     private unowned let owner: any HTTPConnectionOwner
     private var state = State.closed
@@ -70,7 +74,8 @@ final class HTTPConnection {
         target = settings.target
         timeouts = settings.timeouts
         idleTime = timeouts.idle
-        decoder = ResponseDecoder()
+        readsBodies = settings.batch != nil
+        decoder = ResponseDecoder(limits: ResponseLimits(bodyBytes: readsBodies ? 1024 * 1024 : 64 * 1024))
         if case .tls = target.security { isEncrypted = true } else { isEncrypted = false }
     }
 
@@ -262,7 +267,17 @@ final class HTTPConnection {
     }
 
     private func answer(_ status: Int) -> Answer {
-        decoder.head.map { Answer($0, wall: SystemClock.wallMilliseconds) } ?? Answer(status: status)
+        guard let head = decoder.head else { return Answer(status: status) }
+        var answer = Answer(head, wall: SystemClock.wallMilliseconds)
+        if readsBodies, 200..<300 ~= status {
+            let isComplete = decoder.state == .complete
+            answer.body = AnswerBody(
+                bytes: decoder.body,
+                isComplete: isComplete,
+                contentType: head.first("content-type")
+            )
+        }
+        return answer
     }
 
     /// Whether nothing has come that was not read.

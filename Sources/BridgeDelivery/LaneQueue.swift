@@ -9,46 +9,14 @@ struct LaneQueue {
     enum Phase {
         /// Nothing in memory.
         case idle
+        /// Waits for more, to go out together.
+        case lingering
         /// In the ready queue.
         case ready
         /// One attempt is on its way.
         case inFlight
         /// Waits for its next attempt.
         case waiting
-    }
-
-    /// Failed attempts in a row.
-    struct Hold {
-        var failures: Int
-        var since: Instant
-        /// Whether its beginning was reported, so that its end is, too.
-        var isReported: Bool
-        /// Another lane was accepted meanwhile: it is not the endpoint that fails.
-        var isOwn = false
-        /// The present wait.
-        var until = Instant.distantFuture
-        var length = Duration.zero
-        /// Failures that the event itself may have caused, and what the endpoint had accepted before the first of them.
-        var doubts = 0
-        var acceptedBefore: UInt64 = 0
-        var isSuspected = false
-    }
-
-    /// Attempts of one record.
-    struct Trial {
-        /// Begun, whatever became of them.
-        var attempts = 0
-        /// Those that were refused for the record's own sake.
-        var refusals = 0
-        /// When the first of those refusals came, in attempts of the endpoint; nil: none did.
-        var firstRefusal: UInt64?
-        /// On the wall, in milliseconds since 1970.
-        var firstAt: Int64 = 0
-        var lastAt: Int64 = 0
-        var reason = DeadLetter.Reason.refused
-        var status: Int?
-        /// It is its own fault, whatever becomes of those before it.
-        var isDecided = false
     }
 
     let lane: Lane
@@ -69,8 +37,14 @@ struct LaneQueue {
     private(set) var aside: [Trial] = []
     /// That of the first record behind them.
     private(set) var head = Trial()
-    /// Which record the next attempt is for.
+    /// Which record the next attempt is for, or begins with.
     private(set) var turn = 0
+    /// How many an attempt may be for: one after a failure, then twice as many each time.
+    private(set) var reach = Int.max
+    /// Among so many behind those that are set aside one was refused, and nobody knows which; 0: nothing is known.
+    private(set) var doubted = 0
+    /// Accepted ahead of those before them.
+    private(set) var taken: Set<RowID> = []
 
     var hold: Hold?
     /// The store knows of a hold, which may be over.
@@ -142,7 +116,11 @@ struct LaneQueue {
     }
 
     /// Counts the attempt that begins; its number, from 1.
+    ///
+    /// Where the one before was set aside and this one was accepted ahead of it, those that were are sent again: what becomes
+    /// of them shows whose fault the other is.
     mutating func beginAttempt() -> Int {
+        if !taken.isEmpty, let current, taken.contains(current.row) { taken = [] }
         trial.attempts += 1
         return trial.attempts
     }
@@ -153,8 +131,9 @@ struct LaneQueue {
     }
 
     /// The current record was refused for its own sake; what is known of it now.
-    mutating func refuse(_ refusal: Refusal, serial: UInt64, wall: Int64) -> Trial {
+    mutating func refuse(_ refusal: Refusal, serial: UInt64, isSingledOut: Bool, wall: Int64) -> Trial {
         if trial.refusals == 0 { trial.firstRefusal = serial }
+        if isSingledOut { trial.isSingledOut = true }
         return count(refusal, refusal.deadLetterReason, since: wall, wall: wall)
     }
 
@@ -183,6 +162,7 @@ struct LaneQueue {
             aside.append(head)
             head = Trial()
         }
+        doubted = 0
         if isDecided { aside[turn].isDecided = true }
         turn += 1
     }
@@ -202,6 +182,65 @@ struct LaneQueue {
         aside = []
         head = Trial()
         turn = 0
+        doubted = 0
+    }
+
+    // MARK: batches
+
+    /// How many records the next attempt is for: one of those that failed for their own sake, else as many as may be.
+    ///
+    /// Half of those among which a refused one is.
+    func run(upTo most: Int, bytes limit: Int) -> (count: Int, bytes: Int) {
+        let isAlone = turn < aside.count || head.refusals > 0
+        let most = isAlone ? 1 : min(most, reach, doubted > 0 ? max(1, doubted / 2) : .max)
+        var count = 0
+        var size = 0
+        var index = turn
+        while index < records.count, count < most {
+            let record = records[index]
+            index += 1
+            if !taken.isEmpty, taken.contains(record.row) { continue }
+            guard count == 0 || (size + record.bytes <= limit && record.retry == nil) else { break }
+            count += 1
+            size += record.bytes
+            // The store wants to hear of these one by one.
+            if record.loss != nil || record.retry != nil { break }
+        }
+        return (count, size)
+    }
+
+    /// The first `count` records of an attempt.
+    func records(_ count: Int) -> [PendingDelivery] {
+        var run: [PendingDelivery] = []
+        run.reserveCapacity(count)
+        var index = turn
+        while index < records.count, run.count < count {
+            if taken.isEmpty || !taken.contains(records[index].row) { run.append(records[index]) }
+            index += 1
+        }
+        return run
+    }
+
+    /// One of the first `count` was refused.
+    mutating func doubt(_ count: Int) {
+        doubted = count
+    }
+
+    /// It failed: the next attempt is for one record.
+    mutating func shorten(to count: Int = 1) {
+        reach = count
+    }
+
+    /// Of the `count` records of an attempt those at `places` were accepted, ahead of others.
+    mutating func take(_ places: [Int], of count: Int) {
+        let run = records(count)
+        for place in places where place < run.count { taken.insert(run[place].row) }
+    }
+
+    /// Takes what was accepted before and has come to be first.
+    mutating func settleTaken() -> Settlement? {
+        guard !taken.isEmpty, let first = records.first, taken.contains(first.row) else { return nil }
+        return settle(0)
     }
 
     // MARK: what leaves
@@ -225,16 +264,30 @@ struct LaneQueue {
         return settlements
     }
 
-    /// Takes the first record, which was accepted.
-    mutating func settle() -> Settlement? {
-        guard let record = take() else { return nil }
+    /// Takes the first records, of which `count` were accepted now, and those behind that were before.
+    mutating func settle(_ count: Int) -> Settlement? {
+        var last: PendingDelivery?
+        var left = count
+        while let first = records.first {
+            let wasTaken = !taken.isEmpty && taken.remove(first.row) != nil
+            guard wasTaken || left > 0, let record = take() else { break }
+            if !wasTaken { left -= 1 }
+            last = record
+            // The store wants to hear of these one by one.
+            if record.retry != nil || record.loss != nil { break }
+        }
+        guard let record = last else { return nil }
         if record.retry == nil {
-            (acknowledged, skipped) = (record.seq, 0)
+            acknowledged = record.seq
+            // What was given up before those that were taken already is told by the next delivery.
+            if count > 0 { skipped = 0 }
         } else if record.seq > acknowledged {
             (acknowledged, skipped) = (record.seq, max(0, skipped - 1))
         }
         turn = 0
-        if aside.isEmpty { head = Trial() } else { aside.removeFirst() }
+        doubted = max(0, doubted - count)
+        if count > 0, reach < .max / 2 { reach *= 2 }
+        if aside.isEmpty { head = Trial() } else { aside.removeFirst(min(count, aside.count)) }
         var settlement = Settlement(lane: lane, row: record.row, seq: record.seq)
         settlement.retry = record.retry
         if let gap = record.loss, let to = gap.to, to >= gap.from { settlement.told = gap.from...to }
@@ -276,7 +329,8 @@ struct LaneQueue {
         }
         records = kept
         bytes = (0..<kept.count).reduce(0) { $0 + kept[$1].bytes }
-        (aside, head, turn) = ([], first, 0)
+        (aside, head, turn, doubted) = ([], first, 0, 0)
+        taken = taken.filter { $0 > gap.row }
         awaitsSuccessor = false
         cursor = max(cursor, RowID(gap.row.rawValue + 1))
     }
@@ -310,8 +364,11 @@ struct LaneQueue {
     ///
     /// An answer of the store that is on its way no longer fits and is dropped when it comes.
     mutating func trim() {
-        // Gaps for what was lost and dead letters do not come with a refill.
-        let special = (0..<records.count).last { records[$0].loss != nil || records[$0].retry != nil } ?? 0
+        // Gaps for what was lost and dead letters do not come with a refill; what was taken is settled with what is before it.
+        let special =
+            (0..<records.count).last {
+                records[$0].loss != nil || records[$0].retry != nil || taken.contains(records[$0].row)
+            } ?? 0
         let kept = max(aside.count, special) + 1
         guard records.count > kept else { return }
         let next = records[kept].row
@@ -319,25 +376,5 @@ struct LaneQueue {
         bytes = (0..<kept).reduce(0) { $0 + records[$1].bytes }
         cursor = next
         isAsking = false
-    }
-}
-
-extension LaneQueue.Trial {
-    var deadLetter: DeadLetter {
-        DeadLetter(
-            reason: reason,
-            status: status,
-            attempts: attempts,
-            firstAttempt: firstAt,
-            lastAttempt: lastAt
-        )
-    }
-}
-
-extension Refusal {
-    fileprivate var deadLetterReason: DeadLetter.Reason {
-        if isTooLarge { return .tooLarge }
-        if budget == 0 { return .aborted }
-        return budget == 1 ? .tooLarge : .refused
     }
 }

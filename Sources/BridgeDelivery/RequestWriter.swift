@@ -42,20 +42,10 @@ final class RequestWriter {
         body.removeAll(keepingCapacity: true)
         request.restart(from: beginning)
         addContent(delivery, to: &request)
-        request.add("webhook-id", unchecked: context.id)
-        request.add("webhook-timestamp", number: now / 1_000)
-        if signature.isNeeded {
-            signature.write(id: context.id, timestamp: now / 1_000, body: body, into: &signatures)
-            request.add("webhook-signature", unchecked: signatures)
-        }
+        seal(now, &request)
         addFields(delivery, to: &request)
-        if let retry = delivery.retry, !retry.isInOrder {
-            request.add("roombridge-replay", unchecked: retry.run.bytes)
-        }
-        request.add("roombridge-attempt", number: Int64(attempt))
-        request.add("content-length", number: Int64(body.count))
-        request.end()
-        request.append(body: body)
+        addReplay(delivery, to: &request)
+        end(attempt, &request)
     }
 
     /// Writes the body, and the fields that belong to it.
@@ -102,6 +92,95 @@ final class RequestWriter {
         request.add("roombridge-seq", number: delivery.seq)
         request.add("roombridge-prev-seq", number: context.previousSeq)
         if context.skipped > 0 { request.add("roombridge-skipped", number: context.skipped) }
+    }
+
+    // MARK: several events
+
+    /// Puts a request for the first of `run` in place of what is in `request`: as many as `limit` bytes hold, at least one.
+    ///
+    /// `ids` become those of the events in it; `previousSeq` and `skipped` are about the first.
+    func write(
+        _ run: [PendingDelivery],
+        within limit: Int,
+        previousSeq: Int64,
+        skipped: Int64,
+        attempt: Int,
+        now: Int64,
+        ids events: inout BatchIDs,
+        into request: inout RequestHead
+    ) {
+        context.previousSeq = previousSeq
+        context.skipped = skipped
+        body.removeAll(keepingCapacity: true)
+        events.removeAll()
+        if format != .ndjson { body.append(UInt8(ascii: "[")) }
+        for delivery in run {
+            let end = body.count
+            ids.write(delivery, into: &context.id)
+            append(delivery, isFirst: events.count == 0)
+            guard events.count == 0 || body.count < limit else {
+                body.removeLast(body.count - end)
+                break
+            }
+            events.append(context.id)
+            context.previousSeq = delivery.seq
+            context.skipped = 0
+        }
+        if format != .ndjson { body.append(UInt8(ascii: "]")) }
+        ids.write(from: events[0], to: events[events.count - 1], into: &context.id)
+        request.restart(from: beginning)
+        seal(now, &request)
+        request.add("roombridge-type", literal: "room.batch")
+        addForeign("roombridge-room", run[0].room.room, to: &request)
+        var range: [UInt8] = []
+        range.append(decimal: run[0].seq)
+        range.append(UInt8(ascii: "-"))
+        range.append(decimal: run[events.count - 1].seq)
+        request.add("roombridge-seq", unchecked: range)
+        request.add("roombridge-prev-seq", number: previousSeq)
+        if skipped > 0 { request.add("roombridge-skipped", number: skipped) }
+        addReplay(run[0], to: &request)
+        end(attempt, &request)
+    }
+
+    /// How large the last body was.
+    var bodyBytes: Int { body.count }
+
+    private func append(_ delivery: PendingDelivery, isFirst: Bool) {
+        if format == .ndjson {
+            StandardBody.append(delivery, context, isLine: true, to: &body)
+            body.append(UInt8(ascii: "\n"))
+            return
+        }
+        if !isFirst { body.append(UInt8(ascii: ",")) }
+        if format == .cloudEvents {
+            CloudEvent.append(delivery, context, to: &body)
+        } else {
+            StandardBody.append(delivery, context, to: &body)
+        }
+    }
+
+    // MARK: what all have
+
+    /// The fields that bind the body to its id and to the time.
+    private func seal(_ now: Int64, _ request: inout RequestHead) {
+        request.add("webhook-id", unchecked: context.id)
+        request.add("webhook-timestamp", number: now / 1_000)
+        guard signature.isNeeded else { return }
+        signature.write(id: context.id, timestamp: now / 1_000, body: body, into: &signatures)
+        request.add("webhook-signature", unchecked: signatures)
+    }
+
+    private func addReplay(_ delivery: PendingDelivery, to request: inout RequestHead) {
+        guard let retry = delivery.retry, !retry.isInOrder else { return }
+        request.add("roombridge-replay", unchecked: retry.run.bytes)
+    }
+
+    private func end(_ attempt: Int, _ request: inout RequestHead) {
+        request.add("roombridge-attempt", number: Int64(attempt))
+        request.add("content-length", number: Int64(body.count))
+        request.end()
+        request.append(body: body)
     }
 
     private func addForeign(_ name: StaticString, _ value: ByteString, to request: inout RequestHead) {

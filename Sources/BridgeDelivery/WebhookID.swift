@@ -46,6 +46,17 @@ final class WebhookID {
         digest.digest(scratch) { Base32.append(UnsafeRawBufferPointer(rebasing: $0[..<20]), to: &text) }
     }
 
+    /// The id of a batch, over the ids of its first and its last event.
+    func write(from first: ArraySlice<UInt8>, to last: ArraySlice<UInt8>, into text: inout [UInt8]) {
+        scratch.removeAll(keepingCapacity: true)
+        scratch.append(contentsOf: first)
+        scratch.append(0)
+        scratch.append(contentsOf: last)
+        text.removeAll(keepingCapacity: true)
+        text.append(literal: "rb_b_")
+        digest.digest(scratch) { Base32.append(UnsafeRawBufferPointer(rebasing: $0[..<20]), to: &text) }
+    }
+
     private func begin(_ room: RoomKey, _ epoch: ByteString) {
         scratch.append(contentsOf: room.server.bytes)
         scratch.append(0)

@@ -229,8 +229,13 @@ import Testing
             #"3:64: endpoints.app.format: is "cloudevent", must be one of "standard", "ndjson", "cloudevents", "cloudevents-binary", "raw"; did you mean "cloudevents"?"#
         ),
         .endpoint(
-            #"{"url": "http://127.0.0.1/x", "batch": {"max_events": 100}}"#,
-            "3:54: endpoints.app.batch: is not supported by this version of RoomBridge, leave it out"
+            #"{"url": "http://127.0.0.1/x", "batch": {"max_events": 1001, "linger": "1s"}}"#,
+            "3:78: endpoints.app.batch.max_events: is 1001, must be a whole number from 1 to 1000",
+            #"3:94: endpoints.app.batch.linger: is "1s", must be at most "50ms""#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "format": "raw", "batch": {"max_events": 2}}"#,
+            #"3:80: endpoints.app.batch: has no meaning with format "raw", where a body has one event; leave it out"#
         ),
         .endpoint(
             #"{"unix": "/run/x.sock"}"#,

@@ -86,6 +86,13 @@ final class DeliveryRig: Sendable {
         }
     }
 
+    /// Returns once all that was published before is with the dispatcher.
+    func turn() async {
+        await withCheckedContinuation { continuation in
+            transport.loop.post { [transport] in transport.loop.post { continuation.resume() } }
+        }
+    }
+
     func drain(within limit: Duration) async {
         await withCheckedContinuation { continuation in
             dispatcher.drain(within: limit) { continuation.resume() }

@@ -14,6 +14,8 @@ final class EndpointSimulation {
         var at: Time
         var attempt: Int
         var skipped: Int64
+        /// All that are in it.
+        var seqs: [Int64] = []
     }
 
     /// How long each attempt takes.
@@ -36,12 +38,15 @@ final class EndpointSimulation {
     private var row: Int64 = 0
     private var seqs: [Int64: Int64] = [:]
     private var settled: [Int64: Int64] = [:]
+    /// What was accepted of each room.
+    private var taken: [Int64: Set<Int64>] = [:]
     private var rows: [Int64: [PendingDelivery]] = [:]
 
     init(
         concurrency: Int = 8,
         infersPoison: Bool = false,
         seed: UInt64 = 1,
+        batch: BatchLimits? = nil,
         _ answer: @escaping (Request) -> Verdict
     ) {
         self.answer = answer
@@ -52,7 +57,8 @@ final class EndpointSimulation {
                 concurrency: concurrency,
                 laneBytes: 1 << 20,
                 totalBytes: 1 << 24,
-                infersPoison: infersPoison
+                infersPoison: infersPoison,
+                batch: batch
             ),
             schedule: RetrySchedule(),
             random: { UInt32.random(in: 0 ... .max, using: &random) }
@@ -117,8 +123,10 @@ final class EndpointSimulation {
                 seq: record.seq,
                 at: now,
                 attempt: attempt.number,
-                skipped: lane.skippedBefore
+                skipped: lane.skippedBefore,
+                seqs: lane.records(attempt.count).map(\.seq)
             )
+            if request.seqs.first != record.seq { complaint = "a batch begins with another record" }
             if running.contains(where: { $0.attempt.lane == attempt.lane }) { complaint = "two in flight in one lane" }
             requests.append(request)
             onBegin(request)
@@ -129,22 +137,21 @@ final class EndpointSimulation {
     private func finish(_ place: Int) {
         let (attempt, request, _) = running.remove(at: place)
         let verdict = answer(request)
+        accept(request, verdict)
+        let known = machine.lanes[attempt.lane].taken
         let outcome = machine.finish(attempt, verdict, start + now, wall: 1_000 + now.wholeMilliseconds)
         for settlement in outcome.deadLetters {
-            guard let letter = settlement.deadLetter else { return complaint = "given up without a reason" }
-            settle(settlement)
-            deadLetters.append((settlement.lane.room.rawValue, settlement.seq, letter, now))
-        }
-        if let settlement = outcome.settlement {
-            if settlement.seq != request.seq { complaint = "\(settlement.seq) settled, \(request.seq) was accepted" }
+            if settlement.deadLetter == nil { complaint = "given up without a reason" }
             settle(settlement)
         }
-        if case .delivered = verdict {
-            if outcome.settlement == nil { complaint = "an acceptance settles nothing" }
-            accepted.append(request)
-        } else if outcome.settlement != nil {
-            complaint = "settled without an acceptance"
+        if let settlement = outcome.settlement { settle(settlement) }
+        for settlement in outcome.behind { settle(settlement) }
+        if !known.isEmpty, machine.lanes[attempt.lane].taken.isEmpty, outcome.settlement == nil, outcome.behind.isEmpty {
+            // They go out again, as probes.
+            let end = settled[request.room] ?? 0
+            taken[request.room] = taken[request.room]?.filter { $0 <= end }
         }
+        if case .delivered = verdict, outcome.settlement == nil { complaint = "an acceptance settles nothing" }
         for change in [outcome.endpoint, outcome.lane].compactMap({ $0 }) { changes.append((now, change)) }
     }
 
@@ -152,8 +159,36 @@ final class EndpointSimulation {
     private func settle(_ settlement: Settlement) {
         let room = settlement.lane.room.rawValue
         let expected = settled[room, default: 0] + 1
-        if settlement.seq != expected { complaint = "room \(room): \(settlement.seq) settled in place of \(expected)" }
+        if let letter = settlement.deadLetter {
+            if settlement.seq != expected { complaint = "room \(room): \(settlement.seq) given up before \(expected)" }
+            deadLetters.append((room, settlement.seq, letter, now))
+        } else if settlement.seq < expected {
+            complaint = "room \(room): \(settlement.seq) settled again"
+        } else {
+            for seq in expected...settlement.seq where taken[room]?.contains(seq) != true {
+                complaint = "room \(room): \(seq) settled without an acceptance"
+            }
+        }
         settled[room] = settlement.seq
+    }
+
+    /// What the endpoint has accepted by its verdict: each event once.
+    private func accept(_ request: Request, _ verdict: Verdict) {
+        let places: [Int] =
+            switch verdict {
+            case .delivered: Array(request.seqs.indices)
+            case .partly(let part): Array(request.seqs.indices.prefix(part.accepted)) + part.later
+            case .refused: []
+            }
+        for place in places {
+            var event = request
+            event.seq = request.seqs[place]
+            if place > 0 { event.skipped = 0 }
+            if taken[request.room, default: []].insert(event.seq).inserted == false {
+                complaint = "room \(request.room): \(event.seq) was accepted twice"
+            }
+            accepted.append(event)
+        }
     }
 
     /// How many records are settled, accepted or given up.

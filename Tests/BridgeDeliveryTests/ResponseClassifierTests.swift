@@ -14,6 +14,8 @@ import Testing
         case .refused(let refusal):
             #expect(refusal.status == status && refusal.retryAfter == .seconds(3))
             #expect(refusal.reason == "it answered \(status)")
+        case .partly:
+            Issue.record("\(status) is no answer to a batch")
         }
         let policy = StatusPolicy(overrides: [status: .accept])
         guard case .delivered = ResponseClassifier(policy).judge(.answered(Answer(status: status))) else {

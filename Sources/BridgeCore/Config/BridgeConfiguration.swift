@@ -70,6 +70,7 @@ package struct EndpointConfiguration: Sendable {
     /// The longest pause that the endpoint may ask for.
     package var longestPause = defaultLongestPause
     package var format = DeliveryFormat.standard
+    package var batch: BatchLimits?
 
     /// What it may lose.
     package var lossRule = LossRule.none

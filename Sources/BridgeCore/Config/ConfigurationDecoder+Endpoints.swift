@@ -14,8 +14,8 @@ extension ConfigurationDecoder {
                 keys: [
                     "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
                     "conflict", "on_poison", "infer_poison", "retry_after_max", "overflow", "max_age", "format", "ack",
-                ],
-                later: ["batch"]
+                    "batch",
+                ]
             )
         else { return nil }
         let target = target(object)
@@ -25,7 +25,8 @@ extension ConfigurationDecoder {
         let policy = statusPolicy(object)
         let longestPause = object["retry_after_max"]?.duration(upTo: "31d", written: "24h")
         let lossRule = lossRule(object)
-        let format = object["format"]?.word(of: DeliveryFormat.allCases.map { ByteString($0.rawValue) })
+        let format = format(object)
+        let batch = batch(object, format)
         let givesUp = object["on_poison"]?.word(of: ["dead_letter", "block"]) != "block"
         let infersPoison = object["infer_poison"]?.bool() ?? false
         if !givesUp, infersPoison {
@@ -44,7 +45,8 @@ extension ConfigurationDecoder {
             givesUp: givesUp,
             infersPoison: infersPoison,
             longestPause: longestPause ?? EndpointConfiguration.defaultLongestPause,
-            format: format.flatMap { DeliveryFormat(rawValue: $0.string) } ?? .standard,
+            format: format,
+            batch: batch,
             lossRule: lossRule
         )
     }
@@ -167,7 +169,7 @@ extension ConfigurationDecoder {
     }
 
     private func streamTarget(_ socket: ByteString?, _ object: ConfigurationObject) -> EndpointConfiguration.Target? {
-        for key: ByteString in ["path", "signing", "format", "status", "conflict"] {
+        for key: ByteString in ["path", "signing", "format", "batch", "status", "conflict"] {
             object[key]?.reject("has a meaning only with HTTP, leave it out")
         }
         let words = StreamAcknowledgement.allCases.map { ByteString($0.rawValue) }

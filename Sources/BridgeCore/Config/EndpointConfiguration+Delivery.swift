@@ -16,6 +16,7 @@ extension EndpointConfiguration {
         settings.infersPoison = infersPoison
         settings.retry.longestAsked = longestPause
         settings.format = format
+        settings.batch = batch
         if case .stream(_, let acknowledgement) = target { settings.stream = StreamSettings(acknowledgement) }
         return settings
     }

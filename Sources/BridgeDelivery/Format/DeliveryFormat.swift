@@ -1,4 +1,4 @@
-internal import RoomsRuntime
+package import RoomsRuntime
 
 /// How an endpoint gets its events; the raw value is the word of the configuration.
 package enum DeliveryFormat: String, Hashable, Sendable, CaseIterable {
@@ -19,6 +19,18 @@ package enum DeliveryFormat: String, Hashable, Sendable, CaseIterable {
         case .standard: "application/json"
         case .ndjson: "application/x-ndjson"
         case .cloudEvents: "application/cloudevents+json; charset=UTF-8"
+        case .cloudEventsBinary, .raw: nil
+        }
+    }
+}
+
+extension DeliveryFormat {
+    /// Nil where several events cannot stand in one body.
+    package var batchContentType: ByteString? {
+        switch self {
+        case .standard: "application/json"
+        case .ndjson: "application/x-ndjson"
+        case .cloudEvents: "application/cloudevents-batch+json; charset=UTF-8"
         case .cloudEventsBinary, .raw: nil
         }
     }

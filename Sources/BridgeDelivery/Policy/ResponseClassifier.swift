@@ -14,6 +14,8 @@ package struct Answer: Sendable {
     package var status: Int
     package var retryAfter: Duration?
     package var word: ReceiverWord?
+    /// Read only of what is good news for a batch.
+    package var body: AnswerBody?
 
     package init(status: Int, retryAfter: Duration? = nil, word: ReceiverWord? = nil) {
         self.status = status
@@ -116,12 +118,16 @@ package struct ResponseClassifier: Sendable {
             return .delivered
         case .refuse:
             refusal.scope = refusedScope
+            refusal.isOfOne = true
         case .conflict:
             refusal.scope = refusedScope
+            refusal.isOfOne = true
             refusal.budget = Self.conflictBudget
         case .tooLarge:
             refusal.scope = refusedScope
             refusal.budget = 1
+            refusal.isOfOne = true
+            refusal.isTooLarge = true
         case .fail:
             break
         case .failConnection:

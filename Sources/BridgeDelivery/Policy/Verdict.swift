@@ -2,6 +2,33 @@
 package enum Verdict: Sendable {
     case delivered
     case refused(Refusal)
+    /// The receiver said it of each event of a batch.
+    case partly(PartialAcceptance)
+
+    /// Why something was not accepted.
+    var refusal: Refusal? {
+        switch self {
+        case .delivered: nil
+        case .refused(let refusal): refusal
+        case .partly(let part): part.refusal
+        }
+    }
+}
+
+/// What was accepted of a batch, when it is not all.
+package struct PartialAcceptance: Sendable {
+    /// So many from the first on.
+    package var accepted: Int
+    /// Why the one behind them was not; nil: it was only not its turn.
+    package var refusal: Refusal?
+    /// Places in the batch of those that were accepted behind it.
+    package var later: [Int] = []
+
+    package init(accepted: Int, refusal: Refusal?, later: [Int] = []) {
+        self.accepted = accepted
+        self.refusal = refusal
+        self.later = later
+    }
 }
 
 /// Whose fault a failed attempt is, which decides what waits because of it.
@@ -33,13 +60,15 @@ package struct Refusal: Sendable {
     package var isTriedAtOnce = false
     /// No connection came about: the endpoint has not seen the request.
     package var isUnreachable = false
+    /// An answer to what single events are: of a batch, a part may be accepted.
+    package var isOfOne = false
     /// A failure such as one event can cause: a program that fails, or never answers.
     package var mayBeTheEvents = false
     /// Another connection may lead to somebody who answers otherwise.
     package var wantsNewConnection = false
     /// Nobody's fault: the receiver wants the room's event later.
     package var isPostponement = false
-    /// The event is larger than the receiver takes.
+    /// The event, or the batch, is larger than the receiver takes.
     package var isTooLarge = false
 
     package init(scope: FailureScope, status: Int?, reason: String, hint: StaticString?) {

@@ -7,6 +7,8 @@ final class RecordingReceiver: Sendable {
         case answer(Int, headers: [String] = [])
         /// Answers this to the event of that offset, 200 to all others.
         case refuse(offset: String, Int)
+        /// Answers this to a request with that text in its body, 200 to all others.
+        case refuseText(String, Int)
         /// Takes the request and says nothing.
         case hang
         /// Takes the request and hangs up.
@@ -215,6 +217,9 @@ private final class ReceiverServer {
         case .refuse(let offset, let status):
             let mine = log.state.withLock { $0.requests[index]["roombridge-offset"] }
             answer(index, mine == offset ? status : 200, [], on: connection)
+        case .refuseText(let text, let status):
+            let body = log.state.withLock { $0.requests[index].message.body }
+            answer(index, String(decoding: body, as: UTF8.self).contains(text) ? status : 200, [], on: connection)
         case .hang:
             break
         case .hangUp:

@@ -1,0 +1,105 @@
+internal import BridgeTestSupport
+internal import RoomsRuntime
+internal import Testing
+
+extension EndToEnd {
+    /// Several events in one request, from a publisher's `cent` to real receivers.
+    @Suite(.timeLimit(.minutes(1))) struct BatchDeliveryTests {
+        private static let room = "order:1042"
+
+        @Test func `batches of every format hold what was published, each event with its id, signed, in order`()
+            async throws
+        {
+            let server = try HubProcess()
+            try await server.start()
+            var receivers: [String: PythonReceiver] = [:]
+            var setup = BridgeSetup(url: server.webSocketURL)
+            for format in ["standard", "ndjson", "cloudevents"] {
+                let receiver = try await PythonReceiver()
+                receivers[format] = receiver
+                let batch = #"{ "max_events": 5, "linger": "50ms" }"#
+                setup.add(
+                    endpoint: format,
+                    for: receiver.address,
+                    rooms: [Self.room],
+                    options: #", "format": "\#(format)", "batch": \#(batch)"#
+                )
+            }
+            let bridge = try BridgeProcess(setup)
+            try await bridge.start()
+            try await bridge.joined([Self.room])
+            let payloads = SamplePayload.all
+            let sent = try await CentPublisher.publish(payloads.map { $0.request(room: Self.room) }, to: server)
+            try await bridge.eventually("\(sent.count) at each receiver") {
+                receivers.allSatisfy { Self.events($0.value, $0.key).count == sent.count }
+            }
+            for (format, receiver) in receivers {
+                #expect(receiver.entries.allSatisfy { $0.isVerified && $0.error == nil }, "\(format)")
+                #expect(
+                    receiver.entries.allSatisfy { $0.headers["webhook-id"]?.hasPrefix("rb_b_") == true },
+                    "\(format)"
+                )
+                #expect(receiver.entries.count < sent.count, "\(format)")
+                for (index, event) in Self.events(receiver, format).enumerated() {
+                    let what: Comment = "\(format): \(payloads[index])"
+                    let data = payloads[index].expected(sent[index].sent) ?? []
+                    let line = payloads[index].isJSON ? data.filter { $0 != 0x0a && $0 != 0x0d } : data
+                    let inner = format == "cloudevents" ? event : event["data"]
+                    #expect(inner.flatMap { EventData.bytes(in: $0) } == (format == "ndjson" ? line : data), what)
+                    #expect(event["id"]?.string?.string.hasPrefix("rb_") == true, what)
+                }
+                guard format == "cloudevents" else { continue }
+                let read = receiver.entries.flatMap(\.events)
+                #expect(read.map { $0.attributes["roomoffset"] } == sent.map { "\($0.offset)" })
+            }
+            #expect(try await bridge.terminate() == .status(0))
+            try await server.stop()
+        }
+
+        @Test func `of a thousand events one is refused: 999 arrive, few requests tell which`() async throws {
+            let server = try HubProcess()
+            try await server.start()
+            let batched = try RecordingReceiver()
+            let single = try RecordingReceiver()
+            var setup = BridgeSetup(server, receiver: single, rooms: [Self.room])
+            setup.add(
+                endpoint: "batched",
+                for: batched.address,
+                rooms: [Self.room],
+                options: #", "batch": { "max_events": 1000 }"#
+            )
+            let bridge = try BridgeProcess(setup)
+            try await bridge.start()
+            try await bridge.joined([Self.room])
+            batched.behave(.refuseText(#""n": 700}"#, 400))
+            batched.holdNext(1)
+            let requests = (0...1_000).map { #"{"channel":"\#(Self.room)","data":{"n":\#($0)}}"# }
+            _ = try await CentPublisher.publish(requests, to: server)
+            try await bridge.eventually(within: .seconds(30), "all at the other endpoint") {
+                single.acceptedCount == 1_001
+            }
+            batched.release()
+            try await bridge.eventually(within: .seconds(30), "the last event") {
+                batched.requests.last?["roombridge-seq"]?.hasSuffix("-1001") == true
+                    && batched.requests.last?.status == 200
+            }
+            let own = batched.requests.count { $0["roombridge-seq"] == "701-701" }
+            // The first event alone, and one request for the rest, would be all.
+            #expect(batched.count - own - 2 <= 11 && own == 3)
+            let arrived = batched.requests.filter { $0.status == 200 }.flatMap { JSONSlice($0.message.body).elements }
+            let seqs = arrived.compactMap { $0["data"]?["meta"]?["seq"]?.unsigned }
+            #expect(seqs == (1...1_001).filter { $0 != 701 })
+            #expect(batched.requests.last?["roombridge-skipped"] == "1")
+            #expect(bridge.log.split(separator: "\n").count { $0.contains("dead letters") } == 1)
+            #expect(try await bridge.terminate() == .status(0))
+            try await server.stop()
+        }
+
+        private static func events(_ receiver: PythonReceiver, _ format: String) -> [JSONSlice] {
+            receiver.entries.flatMap { entry in
+                format == "ndjson"
+                    ? entry.body.split(separator: 0x0a).map { JSONSlice(Array($0)) } : JSONSlice(entry.body).elements
+            }
+        }
+    }
+}
