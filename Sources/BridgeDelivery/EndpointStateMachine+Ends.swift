@@ -180,8 +180,9 @@ extension EndpointStateMachine {
         _ now: Instant
     ) -> Outcome {
         refusedInARow = 0
-        for other in lanes.indices where lanes[other].phase == .waiting && lanes[other].isTroubled {
+        for other in lanes.indices where lanes[other].phase != .inFlight && lanes[other].isTroubled {
             lanes[other].forgetRefusals()
+            guard lanes[other].phase == .waiting else { continue }
             endWait(other)
             makeReady(other)
         }

@@ -76,7 +76,11 @@ extension EndpointStateMachine {
 
     /// The end of one that says something about the whole endpoint.
     mutating func probeFailed(_ attempt: Attempt, _ refusal: Refusal, _ now: Instant) -> Outcome {
-        lanes[attempt.lane].beginRound()
+        if hold?.isRejecting == true, lanes[attempt.lane].isTroubled {
+            lanes[attempt.lane].forgetRefusals()
+        } else {
+            lanes[attempt.lane].beginRound()
+        }
         lanes[attempt.lane].shorten()
         makeReady(attempt.lane)
         guard attempt.epoch == epoch else { return lateWord(refusal, now) }

@@ -234,6 +234,10 @@ import Testing
             #"3:94: endpoints.app.batch.linger: is "1s", must be at most "50ms""#
         ),
         .endpoint(
+            #"{"unix": "/run/s", "protocol": "ndjson", "batch": {"max_events": 2}}"#,
+            "3:74: endpoints.app.batch: has a meaning only with HTTP, leave it out"
+        ),
+        .endpoint(
             #"{"url": "http://127.0.0.1/x", "format": "raw", "batch": {"max_events": 2}}"#,
             #"3:80: endpoints.app.batch: has no meaning with format "raw", where a body has one event; leave it out"#
         ),

@@ -62,11 +62,13 @@ import Testing
                 "open": { "url": "ws://127.0.0.1:8001/c" }
               },
               "endpoints": {
-                "app": { "url": "https://app.example.com:8443/hooks?x=1", "signing": [ { "file": "signing" } ], "ca": "ca.pem" },
-                "php": { "unix": "/run/app/http.sock", "protocol": "http", "path": "/hooks", "concurrency": 256 },
+                "app": { "url": "https://app.example.com:8443/hooks?x=1", "signing": [ { "file": "signing" } ], "ca": "ca.pem",
+                  "format": "cloudevents", "batch": { "max_events": 500, "max_bytes": "2MiB", "linger": "20ms" } },
+                "php": { "unix": "/run/app/http.sock", "protocol": "http", "path": "/hooks", "concurrency": 256,
+                  "format": "ndjson", "batch": { "max_events": 1000 } },
                 "lan": {
                   "url": "http://10.0.0.1/", "insecure_http": true, "conflict": "ack", "retry_after_max": "2h",
-                  "on_poison": "dead_letter", "infer_poison": true,
+                  "on_poison": "dead_letter", "infer_poison": true, "batch": { "max_events": 1 },
                   "status": { "404": "event", "503": "retry", "418": "ok", "402": "endpoint", "400": "overload" }
                 }
               },
@@ -108,6 +110,10 @@ import Testing
             return #expect(Bool(false))
         }
         #expect(configuration.endpoints[1].concurrency == 256)
+        #expect(app.format == .cloudEvents)
+        #expect(app.batch == BatchLimits(maxEvents: 500, maxBytes: 2 * 1024 * 1024, linger: .milliseconds(20)))
+        #expect(configuration.endpoints[1].batch == BatchLimits(maxEvents: 1_000, maxBytes: 1024 * 1024, linger: .zero))
+        #expect(configuration.endpoints[2].batch == nil)
         guard case .url(_, mayBePlain: true) = configuration.endpoints[2].target else { return #expect(Bool(false)) }
         let lan = configuration.endpoints[2]
         #expect(lan.longestPause == .seconds(7_200) && app.longestPause == .seconds(86_400))

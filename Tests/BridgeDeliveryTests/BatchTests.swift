@@ -85,6 +85,8 @@ import Testing
         endpoint.run()
         #expect(endpoint.deadLetters.map(\.seq) == [300] && endpoint.complaint == nil)
         #expect(endpoint.deadLetters.first?.letter.reason == .tooLarge && endpoint.accepted.count == 999)
+        // It says nothing of the size of a batch.
+        #expect(endpoint.requests.last?.seqs.count ?? 0 > 500)
     }
 
     @Test("who acknowledges a part gets the rest, and hardly more at a time", arguments: [1, 10, 600])
@@ -125,6 +127,57 @@ import Testing
         endpoint.run(until: .seconds(20))
         #expect(endpoint.requests.map(\.seqs) == [Array(1...10), [4], [4], [6, 9]])
         #expect(endpoint.deadLetters.map(\.seq) == [4] && endpoint.settledCount == 10 && endpoint.complaint == nil)
+    }
+
+    @Test(
+        "what was accepted behind an event that fails later, with nothing else accepted, is sent once more to tell why"
+    )
+    func takenAsProbe() {
+        var isBad = false
+        let endpoint = EndpointSimulation(batch: Self.limits) { request in
+            if isBad { return request.seqs.contains(4) ? .status(400) : .delivered }
+            isBad = true
+            let refusal = Verdict.status(500).refusal
+            return .partly(PartialAcceptance(accepted: 3, refusal: refusal, later: Array(4...9)))
+        }
+        for _ in 1...10 { endpoint.commit(1) }
+        endpoint.run()
+        #expect(endpoint.requests.map(\.seqs) == [Array(1...10), [4], [4], [4], [5], Array(6...7), Array(8...10)])
+        #expect(endpoint.deadLetters.map(\.seq) == [4] && endpoint.settledCount == 10 && endpoint.complaint == nil)
+    }
+
+    @Test("a report that shows whose fault two refusals were gives up both")
+    func deadBehindAside() {
+        let dead = ResponseClassifier().judge(.answered(Answer(status: 400, word: .abort))).refusal
+        let endpoint = EndpointSimulation(batch: Self.limits) { request in
+            if request.seqs.contains(1) { return .status(400) }
+            return .partly(PartialAcceptance(accepted: 0, refusal: dead, later: Array(1..<request.seqs.count)))
+        }
+        for _ in 1...10 { endpoint.commit(1) }
+        endpoint.run()
+        #expect(endpoint.deadLetters.map(\.seq) == [1, 2] && endpoint.complaint == nil)
+        #expect(endpoint.settledCount == 10 && endpoint.accepted.map(\.seq) == Array(3...10))
+    }
+
+    @Test(
+        "where nothing may be given up the bad event is found as fast, and its room waits for it",
+        arguments: [400, 413]
+    )
+    func blocks(status: Int) {
+        var isBad = true
+        let classifier = ResponseClassifier(givesUp: false)
+        let endpoint = EndpointSimulation(batch: Self.limits) { request in
+            isBad && request.seqs.contains(700) ? classifier.judge(.answered(Answer(status: status))) : .delivered
+        }
+        for _ in 1...1_000 { endpoint.commit(1) }
+        endpoint.run(until: .milliseconds(300))
+        #expect(endpoint.accepted.map(\.seq) == Array(1...699) && endpoint.requests.count <= 20)
+        endpoint.run(until: .seconds(600))
+        #expect(endpoint.requests.count < 60)
+        isBad = false
+        endpoint.run()
+        #expect(endpoint.deadLetters.isEmpty && endpoint.accepted.map(\.seq) == Array(1...1_000))
+        #expect(endpoint.complaint == nil)
     }
 
     @Test("a dead event of a batch goes at once, in its place")

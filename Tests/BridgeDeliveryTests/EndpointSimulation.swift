@@ -128,6 +128,10 @@ final class EndpointSimulation {
             )
             if request.seqs.first != record.seq { complaint = "a batch begins with another record" }
             if running.contains(where: { $0.attempt.lane == attempt.lane }) { complaint = "two in flight in one lane" }
+            if lane.turn > 0, taken[request.room]?.contains(request.seq) == true {
+                // Sent again to find out whose fault it is that what stands before was refused.
+                taken[request.room] = taken[request.room]?.filter { $0 < request.seq }
+            }
             requests.append(request)
             onBegin(request)
             running.append((attempt, request, now + Self.exchange))
@@ -138,7 +142,6 @@ final class EndpointSimulation {
         let (attempt, request, _) = running.remove(at: place)
         let verdict = answer(request)
         accept(request, verdict)
-        let known = machine.lanes[attempt.lane].taken
         let outcome = machine.finish(attempt, verdict, start + now, wall: 1_000 + now.wholeMilliseconds)
         for settlement in outcome.deadLetters {
             if settlement.deadLetter == nil { complaint = "given up without a reason" }
@@ -146,11 +149,6 @@ final class EndpointSimulation {
         }
         if let settlement = outcome.settlement { settle(settlement) }
         for settlement in outcome.behind { settle(settlement) }
-        if !known.isEmpty, machine.lanes[attempt.lane].taken.isEmpty, outcome.settlement == nil, outcome.behind.isEmpty {
-            // They go out again, as probes.
-            let end = settled[request.room] ?? 0
-            taken[request.room] = taken[request.room]?.filter { $0 <= end }
-        }
         if case .delivered = verdict, outcome.settlement == nil { complaint = "an acceptance settles nothing" }
         for change in [outcome.endpoint, outcome.lane].compactMap({ $0 }) { changes.append((now, change)) }
     }

@@ -64,6 +64,29 @@ import Testing
         #expect(refusal.reason.hasPrefix("it refuses every event"))
     }
 
+    @Test("five in a row of as many rooms: what was set aside goes out again before what stands behind it")
+    func fiveRooms() {
+        var isBad = true
+        let endpoint = EndpointSimulation(concurrency: 1) { _ in isBad ? .status(400) : .delivered }
+        for _ in 1...3 { for room in 1...6 { endpoint.commit(Int64(room)) } }
+        endpoint.onBegin = { _ in if endpoint.hold?.isRejecting == true { isBad = false } }
+        endpoint.run()
+        #expect(!isBad && endpoint.deadLetters.isEmpty && endpoint.complaint == nil)
+        for room in 1...6 { #expect(endpoint.accepted.filter { $0.room == room }.map(\.seq) == [1, 2, 3]) }
+    }
+
+    @Test("an event's own pause is no longer than may be asked for")
+    func longPause() {
+        var refusal = Verdict.status(400).refusal
+        refusal?.retryAfter = .seconds(1 << 40)
+        let endpoint = EndpointSimulation { request in
+            request.attempt == 1 ? refusal.map { .refused($0) } ?? .delivered : .delivered
+        }
+        endpoint.commit(1)
+        endpoint.run(until: .seconds(90_000))
+        #expect(endpoint.accepted.map(\.at) == [RetrySchedule().longestAsked + .milliseconds(1)])
+    }
+
     @Test("other rooms do not notice a bad event, nor does it wait for company")
     func poisonAmongHealthy() {
         func run(_ isPoisoned: Bool) -> EndpointSimulation {
