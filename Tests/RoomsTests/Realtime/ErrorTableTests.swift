@@ -40,8 +40,8 @@ import Rooms
     func refused(_ fault: String, _ code: Int, _ expected: String) async throws {
         try await hub.fault(fault, #"{"code":\#(code),"message":"it is so","count":1000}"#)
         let rt = try client()
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         let error = await #expect(throws: RoomError.self) { try await room.ready() }
         #expect(error?.code.rawValue == expected && error?.message.isEmpty == false)
         #expect(room.state == .failed)
@@ -59,8 +59,8 @@ import Rooms
     )
     func closed(_ code: Int, _ event: String) async throws {
         let rt = try client()
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await room.ready()
         // Its own question is answered by then: a close over that would be another thing.
         _ = try await room.history()
@@ -88,8 +88,8 @@ import Rooms
     func trouble(_ fault: String, _ body: String) async throws {
         try await hub.fault(fault, body)
         let rt = try client()
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await room.ready()
         try await heard.become(["error unavailable", "joined"])
         await rt.close()
@@ -100,8 +100,8 @@ import Rooms
         let body = fault == "silence" ? #"{"new":true}"# : #"{"address":"127.0.0.1:\#(hub.port)","refuse":true}"#
         try await hub.fault(fault, body)
         let rt = try client { $0.commandTimeout = 0.2 }
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await heard.become(["error unavailable"])
         #expect(room.state == .joining)
         let back =
@@ -116,8 +116,8 @@ import Rooms
     @Test("a link that is lost and found again at once is no error")
     func lostAndFound() async throws {
         let rt = try client()
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await room.ready()
         for round in 1...3 {
             try await hub.fault("cut", "{}")

@@ -185,8 +185,8 @@ import Rooms
         try await server.api.publish("order:1", (1...10).map { "\($0)" })
         try await eventually { room.state == .left }
         // The room's task has come to its end when it hands on nothing of another room either.
-        let other = rt.join("order:2")
-        let others = Heard(other)
+        let others = Heard()
+        let other = rt.join("order:2", others.listen)
         try await other.ready()
         try await server.publish("order:2", "1")
         try await eventually { others.all.last == "1" }

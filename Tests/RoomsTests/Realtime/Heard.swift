@@ -11,7 +11,13 @@ final class Heard: Sendable {
 
     /// Every event of the room as its data, with `*` for a replayed one; `joined`, `kicked`, and errors with their code
     /// and reason.
-    init(_ room: Room) {
+    convenience init(_ room: Room) {
+        self.init()
+        listen(to: room)
+    }
+
+    /// As a closure of `join` it misses nothing, however fast a room fails.
+    func listen(to room: Room) {
         room.on("joined") { [self] _, _ in add("joined") }
         room.on("kicked") { [self] _, _ in add("kicked") }
         room.onAny { [self] _, data, meta in add("\(data)" + (meta.replayed ? "*" : "")) }

@@ -55,11 +55,17 @@ import Rooms
         }
         let rooms = names.map { rt.join($0) }
         for room in rooms { try await room.ready() }
-        #expect(route.requests.count == 1 && calls.withLock { $0 } == 1)
-        let head = route.requests[0].head.lowercased()
-        #expect(head.contains("authorization: bearer secret\r\n") && head.contains("x-tenant: 1\r\n"))
-        let asked = try JSONValue(json: route.requests[0].body)
-        #expect(asked["rooms"]?.array?.count == 100 && asked["connection"] == true)
+        // Instrumented code may take longer over a hundred joins than a request waits for more rooms (10 ms).
+        let requests = route.requests
+        #expect((1...(Sanitizer.isLoaded ? 10 : 1)).contains(requests.count))
+        #expect(calls.withLock { $0 } == requests.count)
+        for (index, request) in requests.enumerated() {
+            let head = request.head.lowercased()
+            #expect(head.contains("authorization: bearer secret\r\n") && head.contains("x-tenant: \(index + 1)\r\n"))
+        }
+        let asked = try requests.map { try JSONValue(json: $0.body) }
+        #expect(asked.flatMap { $0["rooms"]?.array?.compactMap(\.string) ?? [] }.sorted() == names.sorted())
+        #expect(asked.count { $0["connection"] == true } == 1)
         try await server.publish("own:7", "1")
         try await eventually { try await rooms[7].history().events.count == 1 }
         await rt.close()
@@ -76,8 +82,8 @@ import Rooms
             options.auth = "http://127.0.0.1:\(route.port)/auth"
             options.grants = ["shop": .init(token: RoomServer.token("", room: "shop"))]
         }
-        let room = rt.join("shop")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("shop", heard.listen)
         try await room.ready()
         try await server.publish("shop", "1")
         try await heard.become(["joined", "1"])
@@ -116,8 +122,8 @@ import Rooms
         let name = hasToken ? "shop" : "order:1"
         let token = hasToken ? RoomServer.token("", room: name) : ""
         let rt = try server.app("alice") { $0.grants = [name: .init(token: token)] }
-        let room = rt.join(name)
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join(name, heard.listen)
         try await room.ready()
         let talk = rt.join("talk:alice:bob")
         try await talk.ready()
@@ -158,8 +164,8 @@ import Rooms
             options.auth = "http://127.0.0.1:\(route.port)/auth"
             options.authTimeout = trouble == "slow" ? 0.2 : 10
         }
-        let room = rt.join("own:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("own:1", heard.listen)
         try await room.ready()
         try await heard.become(["error unavailable", "joined"])
         #expect(route.requests.count == (trouble == "500" ? 3 : 2))
@@ -177,8 +183,8 @@ import Rooms
         let link = try MovableLink(to: route.port)
         link.cut()
         let rt = try server.client { $0.auth = "http://127.0.0.1:\(link.port)/auth" }
-        let room = rt.join("own:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("own:1", heard.listen)
         try await eventually { heard.all == ["error unavailable"] && link.connections > 1 }
         #expect(room.state == .joining)
         link.mend()

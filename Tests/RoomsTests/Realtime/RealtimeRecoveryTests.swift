@@ -119,8 +119,8 @@ import Rooms
     func disconnected(_ kind: RoomServer.Kind) async throws {
         guard let server = try await RoomServer(kind) else { return }
         let rt = try server.client("ann")
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await room.ready()
         for round in 0..<5 {
             try await server.disconnect("ann", code: [3_000, 3_001, 3_008, 4_000, 3_012][round])
@@ -143,8 +143,8 @@ import Rooms
         guard let server = try await RoomServer(kind) else { return }
         let link = try MovableLink(to: server.port)
         let rt = try server.client(over: link)
-        let room = rt.join("few:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("few:1", heard.listen)
         let gaps = Lock<[JSONValue]>([])
         room.on("error") { error, _ in gaps.withLock { $0.append(error) } }
         try await room.ready()
@@ -171,8 +171,8 @@ import Rooms
         guard let server = try await RoomServer(kind) else { return }
         let link = try MovableLink(to: server.port)
         let rt = try server.client(over: link)
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await room.ready()
         try await server.publish("order:1", "1")
         try await heard.become(["joined", "1"], story: true)
@@ -195,8 +195,8 @@ import Rooms
         guard let server = try await RoomServer(kind) else { return }
         let link = try MovableLink(to: server.port)
         let rt = try server.client(over: link)
-        let room = rt.join("live:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("live:1", heard.listen)
         try await room.ready()
         link.cut()
         try await eventually { room.state == .joining }
@@ -225,8 +225,8 @@ import Rooms
         try await server.api.publish("order:1", ["3", "4"])
         let second = try server.client("ann")
         // Behind the first one, as if the second had not been handled.
-        let again = second.join("order:1", after: ids.withLock { $0[0] })
-        let heard = Heard(again)
+        let heard = Heard()
+        second.join("order:1", after: ids.withLock { $0[0] }, heard.listen)
         try await eventually { heard.story.count >= 4 }
         try await server.publish("order:1", "5")
         try await heard.become(["joined", "2*", "3*", "4*", "5"], story: true)

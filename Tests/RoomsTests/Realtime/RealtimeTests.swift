@@ -68,8 +68,8 @@ import Rooms
         let link = try MovableLink(to: server.port)
         link.cut()
         let rt = try server.client(over: link)
-        let room = rt.join("order:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("order:1", heard.listen)
         try await eventually("an attempt") { link.connections > 1 }
         #expect(room.state == .joining)
         link.mend()
@@ -96,8 +96,8 @@ import Rooms
         guard let server = try await RoomServer(kind) else { return }
         let rt = try server.client()
         for (name, code) in [("own:1", "forbidden"), ("nosuch:1", "no_rule"), ("order:ü", "bad_request")] {
-            let room = rt.join(name)
-            let heard = Heard(room)
+            let heard = Heard()
+            let room = rt.join(name, heard.listen)
             let error = await #expect(throws: RoomError.self) { try await room.ready() }
             #expect(error?.code.rawValue == code && room.state == .failed, "\(name): \(error?.description ?? "")")
             try await heard.become(["error \(code)"])

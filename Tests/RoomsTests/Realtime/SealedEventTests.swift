@@ -93,8 +93,8 @@ import Testing
             connection.answer(#"{"rooms":{"own:1":{"token":"\#(token)","keys":{\#(keys[min(number, 1)])}}}}"#)
         }
         let rt = try server.client("ann") { $0.auth = "http://127.0.0.1:\(route.port)/auth" }
-        let room = rt.join("own:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("own:1", heard.listen)
         try await room.ready()
         try await server.publish("own:1", try seal("1"))
         try await server.publish("own:1", try seal("2", Self.other, kid: "k2"))

@@ -48,8 +48,8 @@ import Rooms
             options.token = RoomServer.token("alice", life: 2)
             options.grants = ["own:1": .init(token: RoomServer.token("alice", room: "own:1", life: 2))]
         }
-        let room = rt.join("own:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("own:1", heard.listen)
         try await room.ready()
         let end = SystemClock.now + .seconds(4)
         try await eventually(within: .seconds(20), "four seconds") { SystemClock.now >= end }
@@ -129,8 +129,8 @@ import Rooms
         guard let server = try await RoomServer(kind) else { return }
         let route = try route { _ in (life, life) }
         let rt = try client(server, route)
-        let room = rt.join("own:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("own:1", heard.listen)
         try await room.ready()
         for number in 1...3 {
             try await server.publish("own:1", "\(number)")
@@ -157,8 +157,8 @@ import Rooms
         }
         let link = try MovableLink(to: server.port)
         let rt = try server.client(over: link) { $0.auth = "http://127.0.0.1:\(slow.port)/auth" }
-        let room = rt.join("own:1")
-        let heard = Heard(room)
+        let heard = Heard()
+        let room = rt.join("own:1", heard.listen)
         try await room.ready()
         try await eventually("the request for another token") { slow.requests.count == 2 }
         link.cut()
