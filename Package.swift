@@ -151,7 +151,7 @@ let package = Package(
                 "roombridge", "roomhub", "roomtail", "Rooms", "RoomsWebSocket", "RoomsWire", "RoomsRuntime",
                 "BridgeTestSupport",
             ],
-            exclude: ["Clients/Programs", "Examples/rooms.md", "Outside/App", "Python"]
+            exclude: ["Clients/Programs", "Examples/rooms.md", "Faults/faults.c", "Outside/App", "Python"]
         ),
     ]
 )

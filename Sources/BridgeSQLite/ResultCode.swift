@@ -12,6 +12,7 @@ package struct ResultCode: Hashable, Sendable {
     package var primary: ResultCode { ResultCode(rawValue: rawValue & 0xff) }
 
     package static let ok = ResultCode(rawValue: SQLITE_OK)
+    package static let error = ResultCode(rawValue: SQLITE_ERROR)
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)
     package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
     package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)

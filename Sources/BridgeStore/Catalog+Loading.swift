@@ -124,11 +124,12 @@ extension Catalog {
     private func readLosses(_ database: Database) throws(SQLiteError) -> [Int64: [Loss]] {
         var losses: [Int64: [Loss]] = [:]
         let statement = try database.prepare(
-            "SELECT lane, row, seq, at, first, last, epoch, incarnation FROM losses ORDER BY lane, row",
+            "SELECT lane, row, seq, at, first, last, epoch, incarnation, damaged FROM losses ORDER BY lane, row",
             doing: "reading what was lost"
         )
         try statement.query { (row) throws(SQLiteError) in
             let loss = Loss(
+                reason: row.integer(8) == 0 ? .retention : .damaged,
                 epoch: ByteString(copying: row.bytes(6)),
                 incarnation: UInt32(truncatingIfNeeded: row.integer(7)),
                 from: UInt64(bitPattern: row.integer(4)),

@@ -17,7 +17,7 @@ final class Catalog {
         var routeLanes: [Int] = []
         var stamp: UInt64 = 0
 
-        struct State {
+        struct State: Equatable {
             var position: Position?
             var seq: Int64 = 0
             /// The id of the room's last row, kept or not.

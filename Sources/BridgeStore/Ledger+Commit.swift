@@ -39,6 +39,7 @@ extension Ledger {
         } catch {
             catalog.rollBack()
             retention.forget()
+            shortLanes = []
             undo()
             if database.isInTransaction {
                 // What made the transaction fail is what the caller must hear of, not this.
@@ -61,28 +62,48 @@ extension Ledger {
             counts.duplicates += 1
             return
         }
-        let body: RecordBody
         switch record.body {
         case .baseline:
             catalog.change(room: slot) { $0.position = record.position }
-            return
         case .event(let event):
-            body = .event(event)
-            RowHead.encode(event, into: &head)
+            if lostRooms[slot] == catalog.rooms[slot].state.seq, record.route != nil {
+                let gap = Gap(
+                    reason: .damaged,
+                    epoch: event.epoch,
+                    from: 0,
+                    to: event.offset > 0 ? event.offset - 1 : nil,
+                    incarnation: event.incarnation
+                )
+                try append(.gap(gap, at: event.at), record.position, record.route, slot: slot, &deliveries)
+            }
+            try append(.event(event), record.position, record.route, slot: slot, &deliveries)
         case .gap(let gap, let at):
-            body = .gap(gap, at: at)
-            RowHead.encode(gap, at: at, into: &head)
+            try append(.gap(gap, at: at), record.position, record.route, slot: slot, &deliveries)
         }
+    }
+
+    private func append(
+        _ body: RecordBody,
+        _ position: Position?,
+        _ route: RouteID?,
+        slot: Int,
+        _ deliveries: inout [PendingDelivery]
+    ) throws(SQLiteError) {
         counts.records += 1
         let (seq, prev) = catalog.change(room: slot) { state in
-            if let position = record.position { state.position = position }
+            if let position { state.position = position }
             state.seq += 1
             return (state.seq, state.tail)
         }
-        guard let route = record.route else { return }
+        guard let route else { return }
         let lanes = catalog.lanes(of: slot, for: route.rawValue)
         guard !lanes.isEmpty else { return }
+        switch body {
+        case .event(let event): RowHead.encode(event, into: &head)
+        case .gap(let gap, let at): RowHead.encode(gap, at: at, into: &head)
+        }
         let row = try insert(body, slot: slot, route: route.rawValue, prev: prev, seq: seq)
+        let room = catalog.rooms[slot]
         for index in lanes {
             catalog.change(lane: index) { lane in
                 if lane.waitingRows == 0 { lane.next = row.row }
@@ -93,8 +114,8 @@ extension Ledger {
             deliveries.append(
                 PendingDelivery(
                     row: RowID(row.row),
-                    lane: Lane(endpoint: catalog.lanes[index].endpoint, room: record.room),
-                    room: catalog.rooms[slot].key,
+                    lane: Lane(endpoint: catalog.lanes[index].endpoint, room: room.id),
+                    room: room.key,
                     seq: seq,
                     body: body
                 )

@@ -27,6 +27,7 @@ extension Ledger {
         counts.waitingBytes = catalog.tally.waitingBytes
         endpointNames = Dictionary(zip(endpointIDs, endpoints)) { first, _ in first }
         lossRules = Dictionary(zip(endpointIDs, rules)) { first, _ in first }
+        noteLostRooms()
         let holds = try holds()
         return StoreSnapshot(
             storeID: storeID,
@@ -39,6 +40,15 @@ extension Ledger {
             losses: untoldLosses(),
             lastCommitted: lastRow
         )
+    }
+
+    /// Rooms that lost their position, or all, where nobody knows any more who waited for what.
+    private func noteLostRooms() {
+        guard let salvaged else { return }
+        for slot in catalog.rooms.indices {
+            let state = catalog.rooms[slot].state
+            if salvaged.hasNoEndpoints || state == Catalog.Room.State() { lostRooms[slot] = state.seq }
+        }
     }
 
     private func laneStates(_ holds: [HoldScope: StoredHold]) -> [LaneState] {

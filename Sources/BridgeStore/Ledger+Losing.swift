@@ -69,6 +69,7 @@ extension Ledger {
         counts.waitingRows = catalog.tally.waitingRows
         counts.waitingBytes = catalog.tally.waitingBytes
         pass.deliveries = touched.flatMap { deliveries(ofLane: $0) }
+        shortLanes.removeAll { touched.contains($0) }
         return pass
     }
 
@@ -115,6 +116,13 @@ extension Ledger {
         }
     }
 
+    /// The gaps of lanes that came to an end too early since this was last asked.
+    func takeShortLanes() -> [PendingDelivery] {
+        guard !shortLanes.isEmpty else { return [] }
+        defer { shortLanes = [] }
+        return shortLanes.flatMap { deliveries(ofLane: $0) }
+    }
+
     /// All that lanes have to be told.
     func untoldLosses() -> [PendingDelivery] {
         catalog.lanes.indices.flatMap { catalog.lanes[$0].state.losses.isEmpty ? [] : deliveries(ofLane: $0) }
@@ -152,6 +160,7 @@ extension Ledger {
                     if let to = loss.to { row.set(6, Int64(bitPattern: to)) } else { row.setNull(6) }
                     row.set(7, epoch)
                     row.set(8, Int64(loss.incarnation))
+                    row.set(9, loss.reason == .damaged ? 1 : 0)
                 }
             }
         }

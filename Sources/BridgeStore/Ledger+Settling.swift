@@ -30,20 +30,49 @@ extension Ledger {
         correctEnd(of: index)
     }
 
-    /// With nothing left nothing waits.
+    /// With nothing left nothing waits; where less was there than was stored, the endpoint gets a gap.
     func correctEnd(of index: Int) {
         let rest = catalog.lanes[index].state
         guard rest.next > rest.tail, rest.waitingRows != 0 || rest.waitingBytes != 0 else { return }
         counts.damaged += 1
+        let slot = catalog.lanes[index].room
         logger.error(
             "a room came to its end with another number of events than were stored for it",
-            LogField(.room, catalog.rooms[catalog.lanes[index].room].key.room),
+            LogField(.room, catalog.rooms[slot].key.room),
+            LogField(.endpoint, endpointNames[catalog.lanes[index].endpoint] ?? .empty),
             LogField(.count, rest.waitingRows)
         )
         catalog.change(lane: index) { lane in
             lane.waitingRows = 0
             lane.waitingBytes = 0
         }
+        if rest.waitingRows > 0 { addGap(behind: index, slot: slot) }
+    }
+
+    /// Which events are missing is not known: they are among those up to the room's position.
+    private func addGap(behind index: Int, slot: Int) {
+        let row = catalog.tally.nextRow
+        catalog.tally.nextRow += 1
+        let (seq, position) = catalog.change(room: slot) { room in
+            room.seq += 1
+            return (room.seq, room.position)
+        }
+        let loss = Loss(
+            reason: .damaged,
+            epoch: position?.epoch ?? .empty,
+            incarnation: position?.incarnation ?? 0,
+            from: 0,
+            to: position?.offset,
+            row: row,
+            seq: seq,
+            at: SystemClock.wallMilliseconds
+        )
+        catalog.change(lane: index) { lane in
+            lane.next = row + 1
+            lane.tail = row
+            lane.losses.append(loss)
+        }
+        shortLanes.append(index)
     }
 
     /// Follows the room's chain of rows from `row` down to the lane's old `next`.

@@ -29,6 +29,12 @@ final class Ledger {
     var deadLetters: [EndpointID: DeadLetterSum] = [:]
     /// Rows whose damage was logged; no more lines once it is full.
     var reportedRows: Set<Int64> = []
+    /// What was read of a damaged one, where it was made of that just now.
+    var salvaged: SalvagedRows.Sum?
+    /// Places of rooms of which nobody knows what was lost with it, with their seq: their next event has a gap before it.
+    var lostRooms: [Int: Int64] = [:]
+    /// Lanes that came to an end too early, which was not handed on yet.
+    var shortLanes: [Int] = []
 
     private let lock: StoreLock
 
@@ -56,6 +62,28 @@ final class Ledger {
 
     /// The last id that was given out.
     var lastRow: RowID { RowID(catalog.tally.nextRow - 1) }
+
+    /// What a failure means; damage is noted, so that the next start saves what can be read.
+    func failure(_ error: SQLiteError) -> StoreError {
+        let failure = StoreError(error, path: path)
+        if failure.code == .damaged { Salvage.request(of: path) }
+        return failure
+    }
+
+    /// Tells of rows that were committed once and are gone; their ids are not given out again.
+    ///
+    /// The positions went back with them, so the server is asked again for what they held.
+    func compareAnchor() throws(SQLiteError) {
+        let known = Anchor(path: path, storeID: storeID).nextRow
+        let missing = known - catalog.tally.nextRow
+        guard missing > 0 else { return }
+        logger.critical(
+            "the end of the store is gone, as after a power cut: the server is asked again for what it held",
+            LogField(.path, path),
+            LogField(.missing, missing)
+        )
+        try transact { () throws(SQLiteError) in catalog.tally.nextRow = known }
+    }
 
     func close() {
         database.close()
@@ -119,6 +147,7 @@ struct Statements {
     let headsFrom: Statement
     let writeLoss: Statement
     let dropLosses: Statement
+    let quarantine: Statement
     let writeAge: Statement
     let dropAges: Statement
 
@@ -195,10 +224,17 @@ struct Statements {
             doing: "reading waiting events"
         )
         writeLoss = try database.prepare(
-            "REPLACE INTO losses VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "REPLACE INTO losses VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             doing: "storing what was lost"
         )
         dropLosses = try database.prepare("DELETE FROM losses WHERE lane = ?1", doing: "forgetting what was lost")
+        quarantine = try database.prepare(
+            """
+            INSERT OR IGNORE INTO quarantine
+            SELECT id, ?2, room, route, prev, seq, crc, head, payload FROM events WHERE id = ?1
+            """,
+            doing: "keeping a damaged row"
+        )
         writeAge = try database.prepare("REPLACE INTO ages VALUES (?1, ?2)", doing: "storing an age")
         dropAges = try database.prepare("DELETE FROM ages WHERE row < ?1", doing: "forgetting ages")
     }

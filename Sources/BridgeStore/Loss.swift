@@ -3,6 +3,8 @@ internal import RoomsRuntime
 
 /// What one lane lost of one stream, and was not told yet: a gap of this lane alone, in the place of what is gone.
 struct Loss: Equatable {
+    /// `retention` or `damaged`.
+    var reason = GapReason.retention
     var epoch: ByteString
     var incarnation: UInt32
     /// Offsets; of live-only events, which have none, the seqs.
@@ -16,12 +18,12 @@ struct Loss: Equatable {
     var at: Int64
 
     var body: RecordBody {
-        .gap(Gap(reason: .retention, epoch: epoch, from: from, to: to, incarnation: incarnation), at: at)
+        .gap(Gap(reason: reason, epoch: epoch, from: from, to: to, incarnation: incarnation), at: at)
     }
 
     /// Takes in what was lost behind it; false when that is of another stream.
     mutating func extend(by next: Loss) -> Bool {
-        guard next.epoch == epoch, next.incarnation == incarnation else { return false }
+        guard next.reason == reason, next.epoch == epoch, next.incarnation == incarnation else { return false }
         if let end = to { to = next.to.map { max($0, end) } }
         (row, seq, at) = (next.row, next.seq, next.at)
         return true

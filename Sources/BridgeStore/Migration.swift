@@ -11,6 +11,7 @@ enum Migration {
         ALTER TABLE holds RENAME TO older_holds;
         \(Schema.losses)
         \(Schema.retries)
+        \(Schema.quarantine)
         \(Schema.holds)
         INSERT INTO holds SELECT endpoint, 0, failures, 0, end_at, length FROM older_holds;
         DROP TABLE older_holds;

@@ -176,7 +176,7 @@ extension Ledger {
         cache.put(RowFacts(row: id, room: slot, route: route, prev: prev, size: size))
         let target = Lane(endpoint: catalog.lanes[lane].endpoint, room: room.id)
         guard Int64(checksum) == row.integer(5), let body else {
-            report(damaged: id, in: room.key)
+            try report(damaged: id, in: room.key)
             let known = max(1, min(seq, room.state.seq))
             return PendingDelivery(
                 row: RowID(id),
@@ -213,14 +213,23 @@ extension Ledger {
         }
     }
 
-    private func report(damaged row: Int64, in room: RoomKey) {
+    private func report(damaged row: Int64, in room: RoomKey) throws(SQLiteError) {
         guard reportedRows.count < 1_000, reportedRows.insert(row).inserted else { return }
         counts.damaged += 1
         logger.critical(
-            "a stored event is damaged: its endpoints get a gap in its place",
+            "a stored event is damaged: its endpoints get a gap in its place, and it is kept in quarantine",
             LogField(.room, room.room),
             LogField(.row, row),
             LogField(.path, path)
         )
+        do throws(SQLiteError) {
+            try statements.quarantine.run {
+                $0.set(1, row)
+                $0.set(2, SystemClock.wallMilliseconds)
+            }
+        } catch {
+            // A full disk has no room for what is of no more use.
+            guard case .full = error.code else { throw error }
+        }
     }
 }

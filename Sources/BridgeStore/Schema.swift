@@ -29,8 +29,9 @@
 // 10. A dead letter is a copy of its row, made in the transaction that settles it: it stays whatever the lanes do, until
 //     somebody removes it or its endpoint goes.
 //     One with a `run` is being sent again: at the head of its lane (`ordered`) or beside it.
-// 11. What an endpoint lost because its operator said so is below the `next` of its lane, and stands in `losses` until the
+// 11. What an endpoint lost, because its operator said so or by damage, is below the `next` of its lane, and stands in `losses` until the
 //     endpoint has the gap: one a stream, with the row and the seq of the last that is gone.
+//     So does a lane that came to its end with fewer rows than were stored for it: that gap has a row of its own.
 // 12. `ages`: every row below `row` was committed at `at` or before.
 // 13. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
 //
@@ -108,9 +109,17 @@ enum Schema {
         CREATE TABLE losses (
             lane INTEGER NOT NULL, row INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
             first INTEGER NOT NULL, last INTEGER, epoch BLOB NOT NULL, incarnation INTEGER NOT NULL,
-            PRIMARY KEY (lane, row)
+            damaged INTEGER NOT NULL, PRIMARY KEY (lane, row)
         ) WITHOUT ROWID;
         CREATE TABLE ages (row INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+        """
+
+    /// Rows of `events` that were not what was written, as they were found; nothing reads them but people.
+    static let quarantine = """
+        CREATE TABLE quarantine (
+            id INTEGER PRIMARY KEY, at INTEGER NOT NULL, room INTEGER, route INTEGER, prev INTEGER, seq INTEGER,
+            crc INTEGER, head BLOB, payload BLOB
+        );
         """
 
     static let tables = """
@@ -139,6 +148,7 @@ enum Schema {
         \(holds)
         \(losses)
         \(retries)
+        \(quarantine)
         INSERT INTO tally VALUES (1, 1, 0, 0, 0, -1);
         """
 }

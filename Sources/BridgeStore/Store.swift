@@ -52,7 +52,7 @@ package final class Store: Sendable {
         do {
             return try ledger.configure(rooms: rooms, endpoints: endpoints, losing: rules, routes: routes)
         } catch {
-            throw StoreError(error, path: ledger.path)
+            throw ledger.failure(error)
         }
     }
 

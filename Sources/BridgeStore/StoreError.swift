@@ -59,7 +59,7 @@ extension StoreError {
         case .corrupt, .notADatabase:
             code = .damaged
             advice =
-                "the file is damaged: move it aside together with its -wal file, do not delete it, and start again"
+                "the file is damaged: the next start moves it aside and saves what can be read of it"
         case .busy, .locked:
             code = .locked
             advice = "another program has the database open: close it"

@@ -30,11 +30,39 @@ enum StoreFiles {
     static func openLedger(in directory: String, logger: Logger) throws(StoreError) -> Ledger {
         let lock = try StoreLock(directory: directory)
         let path = directory + "/" + Schema.databaseName
+        if let begun = Salvage(pendingAt: path, logger: logger) {
+            return try open(path, lock, logger, salvaged: begun.run())
+        }
         try refuseLogAlone(path)
+        do throws(StoreError) {
+            return try open(path, lock, logger)
+        } catch {
+            guard error.code == .damaged else { throw error }
+        }
+        Salvage.request(of: path)
+        guard let salvage = Salvage(pendingAt: path, logger: logger) else {
+            throw StoreError(
+                code: .damaged,
+                message: "\(path): the file is damaged, and the state directory is not writable for this user; "
+                    + "make it so and start again: what can be read is saved then"
+            )
+        }
+        return try open(path, lock, logger, salvaged: salvage.run())
+    }
+
+    private static func open(
+        _ path: String,
+        _ lock: StoreLock,
+        _ logger: Logger,
+        salvaged: SalvagedRows.Sum? = nil
+    ) throws(StoreError) -> Ledger {
         try makeFile(path)
         do {
             let (database, isNew) = try prepare(path, logger)
-            return try Ledger(database, isNew: isNew, path: path, lock: lock, logger: logger)
+            let ledger = try Ledger(database, isNew: isNew, path: path, lock: lock, logger: logger)
+            try ledger.compareAnchor()
+            ledger.salvaged = salvaged
+            return ledger
         } catch let error as StoreError {
             throw error
         } catch let error as SQLiteError {
@@ -57,8 +85,8 @@ enum StoreFiles {
     }
 
     /// SQLite would make it readable for others.
-    private static func makeFile(_ path: String) throws(StoreError) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    static func makeFile(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw StoreError(
                 code: .cannotCreate,
@@ -102,7 +130,7 @@ enum StoreFiles {
         return (database, false)
     }
 
-    private static func create(_ database: Database) throws(SQLiteError) {
+    static func create(_ database: Database) throws(SQLiteError) {
         try database.execute(Schema.creationPragmas, doing: "making the database")
         try database.execute(Schema.connectionPragmas, doing: "making the database")
         try database.execute("BEGIN IMMEDIATE", doing: "making the tables")

@@ -14,18 +14,18 @@ final class StoreWriter {
     /// Quiet time after which the log is cut to nothing.
     private static let idleDelay = Duration.seconds(5)
 
-    private let ledger: Ledger
+    let ledger: Ledger
     /// The loop keeps the writer, not the other way round.
     private unowned let loop: EventLoop
     private let inbox: Inbox<StoreCommand>
     /// They stay in here until they are due: handing them in then wakes this thread once, not each time.
     private let settlements: Inbox<[Settlement]>
-    private let admission: Lock<Admission>
+    let admission: Lock<Admission>
     private let published: Lock<StoreCounts>
     private let deadLetters: Lock<[EndpointID: DeadLetterSum]>
     private let deadLetterLimit: Int64
     private let ports: StorePorts
-    private let logger: Logger
+    let logger: Logger
 
     private var commands: [StoreCommand] = []
     private var settled: [[Settlement]] = []
@@ -39,9 +39,12 @@ final class StoreWriter {
     private var passes: [(pass: RefillPass, done: @Sendable (RefillResult) -> Void)] = []
     private var timer: (id: TimerID, deadline: Instant)?
     private var lastWork: Instant
-    private var isDiskFull = false
     private var isBufferFull = false
-    private var probeAt = Instant.distantFuture
+    var isDiskFull = false
+    var probeAt = Instant.distantFuture
+    var space: DiskSpace
+    private let anchor: Anchor
+    private var anchorAt = Instant(nanoseconds: 0)
     private var hasFailed = false
     private var isStopping = false
     private var isFinished = false
@@ -72,6 +75,9 @@ final class StoreWriter {
         let size = admission.withLock { $0.maxSize }
         marks = EndpointMarks(size: size)
         lastWork = SystemClock.now
+        space = DiskSpace(path: ledger.path)
+        space.takeBallast()
+        anchor = Anchor(path: ledger.path, storeID: ledger.storeID)
         losses = LossKeeper(ledger, size: size, logger: logger, now: lastWork)
     }
 
@@ -87,6 +93,7 @@ final class StoreWriter {
             try read()
             try sweep()
             try truncateWhenIdle()
+            dropAnchor()
         } catch {
             fail(error)
         }
@@ -142,13 +149,17 @@ final class StoreWriter {
     private func commitGroup() throws(SQLiteError) -> Bool {
         let now = SystemClock.now
         lastWork = now
-        do {
-            try commit(batch.next(now: now))
-            noteDisk(isFull: false, nil)
-            return true
-        } catch {
-            guard case .full = error.code else { throw error }
-            noteDisk(isFull: true, error)
+        if space.allowsMore(now, wasFull: isDiskFull) {
+            do {
+                try commit(batch.next(now: now))
+                noteDisk(isFull: false, nil)
+                return true
+            } catch {
+                guard case .full = error.code else { throw error }
+                noteDisk(isFull: true, error)
+            }
+        } else {
+            noteDisk(isFull: true, nil)
         }
         let settlements = batch.next(now: now, takesRecords: false)
         if batch.waitingRecords > 0, !settlements.settlements.isEmpty {
@@ -172,34 +183,6 @@ final class StoreWriter {
         noteStored()
         if !deliveries.isEmpty { ports.committed(deliveries) }
         if ledger.database.pagesInLog >= Self.checkpointPages { try checkpoint(.passive) }
-    }
-
-    /// With nothing to commit, only a write of no use tells whether there is space again.
-    private func probeDisk(_ now: Instant) throws(SQLiteError) {
-        probeAt = now + WriteBatch.retryDelay
-        do {
-            try ledger.rewriteTally()
-            try ledger.database.checkpoint(.passive)
-            noteDisk(isFull: false, nil)
-        } catch {
-            guard case .full = error.code else { throw error }
-        }
-    }
-
-    private func noteDisk(isFull: Bool, _ error: SQLiteError?) {
-        guard isFull != isDiskFull else { return }
-        isDiskFull = isFull
-        probeAt = SystemClock.now + WriteBatch.retryDelay
-        admission.withLock { $0.diskIsFull(isFull) }
-        if isFull {
-            logger.error(
-                "the disk is full: nothing more comes in until there is space, what is stored goes on",
-                LogField(.path, ledger.path),
-                LogField(.error, error?.description ?? "")
-            )
-        } else {
-            logger.notice("the disk has space again", LogField(.path, ledger.path))
-        }
     }
 
     // MARK: between commits
@@ -259,8 +242,10 @@ final class StoreWriter {
         }
     }
 
-    /// One slice of what endpoints may lose.
+    /// What endpoints have lost by damage, and one slice of what they may lose.
     private func lose() throws(SQLiteError) {
+        let missing = ledger.takeShortLanes()
+        if !missing.isEmpty { ports.lost(missing) }
         guard !isStopping, !isDiskFull else { return }
         let isDone = try unlessFull { () throws(SQLiteError) in
             let ports = ports
@@ -275,21 +260,12 @@ final class StoreWriter {
         try checkpoint(.truncate)
     }
 
-    /// A full disk only puts it off.
-    private func checkpoint(_ kind: Database.Checkpoint) throws(SQLiteError) {
-        _ = try unlessFull { () throws(SQLiteError) in try ledger.database.checkpoint(kind) }
-    }
-
-    /// False: the disk is full, which is noted; whatever else goes wrong is the end.
-    private func unlessFull(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) -> Bool {
-        do {
-            try work()
-            return true
-        } catch {
-            guard case .full = error.code else { throw error }
-            noteDisk(isFull: true, error)
-            return false
-        }
+    /// At most once a second, and at the end.
+    private func dropAnchor() {
+        let now = SystemClock.now
+        guard anchor.isBehind(ledger.catalog.tally.nextRow), now >= anchorAt || isStopping else { return }
+        anchorAt = now + Anchor.interval
+        anchor.write(ledger.catalog.tally.nextRow)
     }
 
     private func publishCounts() {
@@ -353,6 +329,7 @@ final class StoreWriter {
         }
         if let due = losses.deadline { deadline = min(deadline ?? .distantFuture, due) }
         if deadline == nil, isDiskFull { deadline = probeAt }
+        if anchor.isBehind(ledger.catalog.tally.nextRow) { deadline = min(deadline ?? .distantFuture, anchorAt) }
         if deadline == nil, ledger.database.pagesInLog > 0 { deadline = lastWork + Self.idleDelay }
         guard let deadline else { return }
         if let timer {
@@ -372,7 +349,7 @@ final class StoreWriter {
         hasFailed = true
         // After a failed write only a fresh start may move anything: it reads what is really there.
         ledger.database.keepLogOnClose(true)
-        let failure = StoreError(error, path: ledger.path)
+        let failure = ledger.failure(error)
         logger.critical(
             "the store cannot go on",
             LogField(.error, failure.message),

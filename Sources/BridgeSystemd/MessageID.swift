@@ -132,8 +132,18 @@ package enum MessageID {
             "4e3b645492944f33a859c94207207a35",
         "a rollback failed":
             "edc9c64167704bfea73430a77b59b393",
-        "a stored event is damaged: its endpoints get a gap in its place":
+        "a stored event is damaged: its endpoints get a gap in its place, and it is kept in quarantine":
             "2517cf6013234e1c9ac161d5dfc59654",
+        "the store is damaged: what can be read of it is saved, and it is moved aside as it is":
+            "43ae03c8d38b47829bc5c75ab55869cc",
+        "the store was saved as far as it could be read; where events are missing, endpoints get gaps":
+            "6690b3c31f174a888f8cb5e1705853c8",
+        "nothing of the damaged store could be read: rooms begin where the configuration says":
+            "768fdf4f5f954ccca7ab8c8e9b668800",
+        "events were saved of rooms or endpoints whose names are lost: they are kept in quarantine":
+            "6866fa0a4d694c37be3a8ecddf1b91c6",
+        "the end of the store is gone, as after a power cut: the server is asked again for what it held":
+            "cb2f00e55ded419a967c72307f975ec2",
         "dead letters are damaged and are not sent again":
             "f60b0fbd672543108ed370406bf5e3ef",
         "the store was brought up to date; as it was before it lies beside it":

@@ -262,14 +262,17 @@ import Testing
         #expect(ledger.counts.damaged == 1)
         let lines = fixture.lines.filter { $0.contains("a stored event is damaged") }
         #expect(lines.count == 1)
-        #expect(lines.allSatisfy { $0.hasPrefix("error") && $0.contains("ROW=2") && $0.contains("ROOM=room:0") })
+        #expect(lines.allSatisfy { $0.hasPrefix("critical") && $0.contains("ROW=2") && $0.contains("ROOM=room:0") })
         let last = try ledger.refill(setup.endpoints[0], [(setup.rooms[0], 1)]).deliveries
         for delivery in last { try ledger.settle(delivery) }
         #expect(try ledger.storedRows().isEmpty)
         #expect(ledger.catalog.tally.waitingRows == 0)
+        // As it was found, for people to look at.
+        let kept = try ledger.database.integer("SELECT count(*) FROM quarantine WHERE id = 2", doing: "reading")
+        #expect(kept == 1)
     }
 
-    @Test("a row that has vanished is noticed at the end of its lane")
+    @Test("a row that has vanished is noticed at the end of its lane, and the endpoint gets a gap")
     func vanished() throws {
         for offset in 1...3 as ClosedRange<UInt64> { try append(0, offset) }
         try ledger.database.execute("DELETE FROM events WHERE id = 2", doing: "damaging the table")
@@ -279,5 +282,16 @@ import Testing
         #expect(ledger.counts.damaged == 1)
         #expect(ledger.catalog.lanes[0].state.waitingRows == 0)
         #expect(fixture.lines.contains { $0.contains("another number of events") })
+        let gaps = ledger.takeShortLanes()
+        #expect(gaps.map(\.gap) == [Gap(reason: .damaged, epoch: "ab12", from: 0, to: 3)])
+        #expect(gaps.map(\.seq) == [4] && gaps.map(\.row.rawValue) == [4])
+        #expect(ledger.takeShortLanes().isEmpty)
+        // It is told until the endpoint has it, also over a restart.
+        #expect(ledger.untoldLosses().map(\.gap) == gaps.map(\.gap))
+        try append(0, 4)
+        let next = try ledger.refill(setup.endpoints[0], [(setup.rooms[0], 1)]).deliveries
+        #expect(next.map(\.seq) == [5])
+        for gap in gaps { try ledger.settle(gap) }
+        #expect(ledger.untoldLosses().isEmpty)
     }
 }

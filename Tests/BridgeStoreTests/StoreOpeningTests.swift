@@ -163,35 +163,6 @@ import Testing
         #expect(error.exitCode == 78)
     }
 
-    @Test("a file that is no database, or a damaged one, is reported and kept", arguments: [0, 16, 100, 40_000])
-    func damaged(offset: Int) throws {
-        let fixture = try StoreFixture()
-        let ledger = try fixture.ledger()
-        let setup = try ledger.configure(rooms: Sample.rooms(500), endpoints: ["a"], routes: [[0]])
-        for room in setup.rooms { _ = try ledger.append(Sample.append(room, 1, route: setup.routes[0])) }
-        ledger.close()
-        let url = URL(fileURLWithPath: fixture.path + "/store.db")
-        var bytes = try Data(contentsOf: url)
-        try #require(bytes.count > offset + 200)
-        // Everything from there on is noise.
-        for index in offset..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: index &* 31 ^ 0x5a) }
-        try bytes.write(to: url)
-        var caught: StoreError?
-        do throws(StoreError) {
-            let store = try Store.open(StoreOptions(directory: fixture.path), logger: fixture.logger)
-            _ = try store.configure(rooms: Sample.rooms(500), endpoints: ["a"], routes: [[0]])
-            store.stop()
-        } catch {
-            caught = error
-        }
-        let error = try #require(caught)
-        #expect(error.code == .damaged)
-        #expect(error.exitCode == 74)
-        #expect(error.message.contains(url.path))
-        #expect(error.message.contains("do not delete it"))
-        #expect(try Data(contentsOf: url) == bytes)
-    }
-
     static let pragmas: [(String, Int64)] = [
         ("synchronous", 2), ("page_size", 8_192), ("secure_delete", 0), ("wal_autocheckpoint", 0),
         ("journal_size_limit", 16 << 20), ("mmap_size", 0), ("cache_size", -2_048), ("cell_size_check", 1),

@@ -42,6 +42,7 @@ package enum LogKey: String, Sendable {
     case httpStatus = "HTTP_STATUS"
     case kind = "KIND"
     case limit = "LIMIT"
+    case missing = "MISSING"
     case offset = "OFFSET"
     case path = "FILE"
     case process = "PROCESS"

@@ -10,14 +10,18 @@ final class BufferScene {
     private let api: ServerAPI
 
     /// `setup` gets the hub's URL; nothing is started but the hub.
-    init(_ names: [String], _ setup: (inout BridgeSetup, [String: RecordingReceiver]) -> Void) async throws {
+    init(
+        _ names: [String],
+        environment: [String: String] = [:],
+        _ setup: (inout BridgeSetup, [String: RecordingReceiver]) -> Void
+    ) async throws {
         hub = try HubProcess()
         try await hub.start()
         api = ServerAPI(port: hub.port, key: RealtimeServers.apiKey)
         receivers = try Dictionary(uniqueKeysWithValues: names.map { ($0, try RecordingReceiver()) })
         var first = BridgeSetup(url: hub.webSocketURL)
         setup(&first, receivers)
-        bridge = try BridgeProcess(first)
+        bridge = try BridgeProcess(first, environment: environment)
     }
 
     subscript(name: String) -> RecordingReceiver {
