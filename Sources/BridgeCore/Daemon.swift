@@ -150,13 +150,22 @@ final class Daemon {
         )
         let connection = RoomsConnection(
             transport: roomsLoop,
-            options: configuration.servers[server].connectionOptions(secrets: secrets),
+            options: configuration.servers[server].connectionOptions(
+                secrets: secrets,
+                hearing: Set(own.filter { plan.rooms[$0].hearsMembers }.map { configuration.rooms[$0].name })
+            ),
             rooms: own.map { index in
                 let room = configuration.rooms[index]
                 let start: RoomStart =
                     snapshot.positions[index].map { .resume(RoomPosition($0)) }
                     ?? (room.start == .now ? .now : .earliest)
-                return RoomSpecification(name: room.name, start: start)
+                let notices = plan.rooms[index].notices
+                return RoomSpecification(
+                    name: room.name,
+                    start: start,
+                    hearsMembers: notices[.member] != nil,
+                    countsMembers: notices[.count] != nil
+                )
             },
             sink: intake,
             logger: logger

@@ -66,7 +66,7 @@ final class RequestWriter {
                 literal: event.shape == .binary ? "application/octet-stream" : "application/json"
             )
             event.payload.withBytes { body.append(contentsOf: $0) }
-        case (.raw, .gap):
+        case (.raw, .gap), (.raw, .notice):
             request.add("content-type", literal: "application/json")
             StandardBody.append(delivery, context, to: &body)
         }
@@ -88,6 +88,9 @@ final class RequestWriter {
             addForeign("roombridge-room", delivery.room.room, to: &request)
             addForeign("roombridge-epoch", gap.epoch, to: &request)
             request.add("roombridge-offset", unsigned: gap.from)
+        case .notice(let notice):
+            request.add("roombridge-type", literal: notice.kind.type)
+            addForeign("roombridge-room", delivery.room.room, to: &request)
         }
         request.add("roombridge-seq", number: delivery.seq)
         request.add("roombridge-prev-seq", number: context.previousSeq)

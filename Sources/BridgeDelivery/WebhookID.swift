@@ -20,12 +20,8 @@ final class WebhookID {
         text.append(contentsOf: "rb_".utf8)
         scratch.removeAll(keepingCapacity: true)
         switch delivery.body {
-        case .event(let event) where event.offset == 0:
-            text.append(contentsOf: "l_".utf8)
-            text.append(contentsOf: storeID.bytes)
-            text.append(UInt8(ascii: "_"))
-            text.append(decimal: delivery.row.rawValue)
-            return
+        case .event(let event) where event.offset == 0: return appendOwn(delivery.row, to: &text)
+        case .notice: return appendOwn(delivery.row, to: &text)
         case .event(let event):
             begin(delivery.room, event.epoch)
             scratch.append(decimal: event.offset)
@@ -55,6 +51,14 @@ final class WebhookID {
         text.removeAll(keepingCapacity: true)
         text.append(literal: "rb_b_")
         digest.digest(scratch) { Base32.append(UnsafeRawBufferPointer(rebasing: $0[..<20]), to: &text) }
+    }
+
+    /// By the row: there is nothing else that names it.
+    private func appendOwn(_ row: RowID, to text: inout [UInt8]) {
+        text.append(contentsOf: "l_".utf8)
+        text.append(contentsOf: storeID.bytes)
+        text.append(UInt8(ascii: "_"))
+        text.append(decimal: row.rawValue)
     }
 
     private func begin(_ room: RoomKey, _ epoch: ByteString) {

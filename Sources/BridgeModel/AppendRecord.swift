@@ -16,6 +16,8 @@ package struct AppendRecord: Sendable {
         case event(EventRecord)
         /// The position after it is `AppendRecord.position`.
         case gap(Gap, at: Int64)
+        /// Dropped when it is no news; moves no position.
+        case notice(RoomNotice)
         /// Takes no seq and no row: `from: now` fixes where a room begins.
         case baseline
     }
@@ -24,7 +26,7 @@ package struct AppendRecord: Sendable {
     package var body: Body
     /// The room's position once this is committed.
     ///
-    /// Nil for an event without an offset.
+    /// Nil for an event without an offset, and for a notice.
     package var position: Position?
     /// Where it goes; nil: nowhere (it takes a seq and moves the position, and leaves no row).
     package var route: RouteID?
@@ -38,7 +40,10 @@ package struct AppendRecord: Sendable {
 
     /// What it holds in memory, roughly.
     package var bytes: Int {
-        if case .event(let event) = body { return event.payload.count + 256 }
-        return 256
+        switch body {
+        case .event(let event): event.payload.count + 256
+        case .notice(let notice): notice.text.count + 256
+        case .gap, .baseline: 256
+        }
     }
 }

@@ -4,6 +4,7 @@ internal import RoomsRuntime
 package enum RecordBody: Sendable {
     case event(EventRecord)
     case gap(Gap, at: Int64)
+    case notice(RoomNotice)
 }
 
 /// A committed record on its way to one endpoint.
@@ -35,6 +36,7 @@ package struct PendingDelivery: Sendable {
     package var bytes: Int {
         switch body {
         case .event(let event): event.payload.count + 256
+        case .notice(let notice): notice.text.count + 256
         case .gap: 256
         }
     }

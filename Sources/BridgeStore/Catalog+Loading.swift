@@ -57,9 +57,24 @@ extension Catalog {
             found.append(Room(id: RoomID(row.integer(0)), key: key, state: state))
             return true
         }
-        for room in found where !add(room) {
-            logger.error("a room has an id that cannot be", LogField(.room, room.key.room))
+        let told = try readTold(database)
+        for var room in found {
+            room.state.told = told[room.id.rawValue] ?? [:]
+            if !add(room) { logger.error("a room has an id that cannot be", LogField(.room, room.key.room)) }
         }
+    }
+
+    private func readTold(_ database: Database) throws(SQLiteError) -> [Int64: [RoomNotice.Kind: ByteString]] {
+        var told: [Int64: [RoomNotice.Kind: ByteString]] = [:]
+        try database.prepare("SELECT room, kind, text FROM told", doing: "reading what was told")
+            .query { (row) throws(SQLiteError) in
+                guard let kind = RoomNotice.Kind(rawValue: String(decoding: row.bytes(1), as: UTF8.self)) else {
+                    return true
+                }
+                told[row.integer(0), default: [:]][kind] = ByteString(copying: row.bytes(2))
+                return true
+            }
+        return told
     }
 
     private func readEndpoints(_ database: Database) throws(SQLiteError) -> Set<EndpointID> {

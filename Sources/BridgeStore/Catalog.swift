@@ -22,6 +22,8 @@ final class Catalog {
             var seq: Int64 = 0
             /// The id of the room's last row, kept or not.
             var tail: Int64 = 0
+            /// The last notices that are no news a second time.
+            var told: [RoomNotice.Kind: ByteString] = [:]
         }
     }
 

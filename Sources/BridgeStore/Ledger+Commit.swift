@@ -79,6 +79,9 @@ extension Ledger {
             try append(.event(event), record.position, record.route, slot: slot, &deliveries)
         case .gap(let gap, let at):
             try append(.gap(gap, at: at), record.position, record.route, slot: slot, &deliveries)
+        case .notice(let notice):
+            guard isNews(notice, slot) else { return }
+            try append(.notice(notice), record.position, record.route, slot: slot, &deliveries)
         }
     }
 
@@ -101,6 +104,7 @@ extension Ledger {
         switch body {
         case .event(let event): RowHead.encode(event, into: &head)
         case .gap(let gap, let at): RowHead.encode(gap, at: at, into: &head)
+        case .notice(let notice): RowHead.encode(notice, into: &head)
         }
         let row = try insert(body, slot: slot, route: route.rawValue, prev: prev, seq: seq)
         let room = catalog.rooms[slot]
@@ -134,6 +138,15 @@ extension Ledger {
         return position.offset < committed.offset
     }
 
+    /// Remembers what it says.
+    private func isNews(_ notice: RoomNotice, _ slot: Int) -> Bool {
+        guard notice.kind.isStanding else { return true }
+        let text = notice.text.withBytes { ByteString(copying: $0) }
+        guard catalog.rooms[slot].state.told[notice.kind] != text else { return false }
+        catalog.change(room: slot) { $0.told[notice.kind] = text }
+        return true
+    }
+
     /// Writes the row whose head is in `head`.
     private func insert(
         _ body: RecordBody,
@@ -144,7 +157,12 @@ extension Ledger {
     ) throws(SQLiteError) -> RowFacts {
         let id = catalog.tally.nextRow
         let room = catalog.rooms[slot].id.rawValue
-        let payload = if case .event(let event) = body { event.payload } else { Payload.empty }
+        let payload =
+            switch body {
+            case .event(let event): event.payload
+            case .notice(let notice): notice.text
+            case .gap: Payload.empty
+            }
         try payload.withBytes { (payload) throws(SQLiteError) in
             try head.withBytes { (head) throws(SQLiteError) in
                 let checksum = Self.checksum(
@@ -198,9 +216,10 @@ extension Ledger {
     // MARK: writing what was touched
 
     private func writeTouched() throws(SQLiteError) {
-        for (slot, _) in catalog.touchedRooms {
+        for (slot, before) in catalog.touchedRooms {
             let id = catalog.rooms[slot].id.rawValue
             let state = catalog.rooms[slot].state
+            if state.told != before.told { try write(state.told, ofRoom: id) }
             try (state.position?.epoch.bytes ?? []).withBytes { (epoch) throws(SQLiteError) in
                 try statements.writePosition.run { row in
                     row.set(1, id)
@@ -235,6 +254,20 @@ extension Ledger {
             }
         }
         if catalog.tallyChanged { try writeTally() }
+    }
+
+    private func write(_ told: [RoomNotice.Kind: ByteString], ofRoom id: Int64) throws(SQLiteError) {
+        for (kind, text) in told {
+            try kind.rawValue.utf8.map { $0 }.withBytes { (kind) throws(SQLiteError) in
+                try text.bytes.withBytes { (text) throws(SQLiteError) in
+                    try statements.writeTold.run { row in
+                        row.set(1, id)
+                        row.set(2, kind)
+                        row.set(3, text)
+                    }
+                }
+            }
+        }
     }
 
     /// Changes nothing, but has to reach the disk.

@@ -52,7 +52,7 @@ extension Ledger {
                 guard let facts = facts(row), let index = catalog.lane(of: endpoint, in: facts.room),
                     catalog.lanes[index].state.next <= facts.row, catalog.route(facts.route, has: endpoint)
                 else { return true }
-                note(loss(row, in: facts.room, at: wall), lane: index)
+                note(loss(row, in: facts.room, at: wall), isNotice: RowHead.isNotice(row.bytes(6)), lane: index)
                 if !touched.contains(index) { touched.append(index) }
                 settled(facts, index: index)
                 given += facts.size
@@ -73,10 +73,14 @@ extension Ledger {
         return pass
     }
 
-    private func note(_ loss: Loss, lane index: Int) {
+    /// A notice has no place in a stream: it goes into the gap before it, where there is one.
+    private func note(_ loss: Loss, isNotice: Bool, lane index: Int) {
         catalog.change(lane: index) { lane in
             lane.next = loss.row + 1
-            if let last = lane.losses.indices.last, lane.losses[last].extend(by: loss) { return }
+            if let last = lane.losses.indices.last {
+                if lane.losses[last].extend(by: loss) { return }
+                if isNotice { return lane.losses[last].move(to: loss) }
+            }
             lane.losses.append(loss)
         }
     }
@@ -94,8 +98,8 @@ extension Ledger {
             seq: seq,
             at: wall
         )
-        if let range, range.from == 0, range.to == 0 {
-            // An event without a place in a stream.
+        if RowHead.isNotice(row.bytes(6)) || range?.from == 0 && range?.to == 0 {
+            // Without a place in a stream.
             (loss.epoch, loss.from, loss.to) = (.empty, UInt64(clamping: seq), UInt64(clamping: seq))
         }
         return loss

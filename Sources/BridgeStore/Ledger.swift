@@ -135,6 +135,7 @@ struct Statements {
     let insertEvent: Statement
     let deleteEvents: Statement
     let writePosition: Statement
+    let writeTold: Statement
     let writeLane: Statement
     let writeTally: Statement
     let keepDeadLetter: Statement
@@ -170,6 +171,7 @@ struct Statements {
             "REPLACE INTO positions VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             doing: "storing a position"
         )
+        writeTold = try database.prepare("REPLACE INTO told VALUES (?1, ?2, ?3)", doing: "storing what was told")
         writeLane = try database.prepare(
             "REPLACE INTO lanes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             doing: "storing a lane"

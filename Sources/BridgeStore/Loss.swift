@@ -25,8 +25,13 @@ struct Loss: Equatable {
     mutating func extend(by next: Loss) -> Bool {
         guard next.reason == reason, next.epoch == epoch, next.incarnation == incarnation else { return false }
         if let end = to { to = next.to.map { max($0, end) } }
-        (row, seq, at) = (next.row, next.seq, next.at)
+        move(to: next)
         return true
+    }
+
+    /// Ends there; the range stays.
+    mutating func move(to next: Loss) {
+        (row, seq, at) = (next.row, next.seq, next.at)
     }
 
     /// A gap that began like this one was told, up to `end`, before more was lost behind it.

@@ -12,6 +12,7 @@ enum Migration {
         \(Schema.losses)
         \(Schema.retries)
         \(Schema.quarantine)
+        \(Schema.told)
         \(Schema.holds)
         INSERT INTO holds SELECT endpoint, 0, failures, 0, end_at, length FROM older_holds;
         DROP TABLE older_holds;

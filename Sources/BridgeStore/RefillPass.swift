@@ -202,7 +202,7 @@ extension Ledger {
             )
         case .gap(let gap, _):
             Gap(reason: .damaged, epoch: gap.epoch, from: gap.from, to: gap.to, incarnation: gap.incarnation)
-        case nil:
+        case .notice, nil:
             Gap(
                 reason: .damaged,
                 epoch: position?.epoch ?? .empty,

@@ -6,7 +6,8 @@ internal import RoomsRuntime
 /// One byte of flags, then numbers as varints (signed ones zigzag), then byte strings with their length in front:
 /// - event: offset, incarnation, at, the lower bound and length of the data unless it is binary, epoch, name, the
 ///   publisher if there is one, tags if there are any;
-/// - gap: reason, from, `to` if it is known, incarnation, at, epoch.
+/// - gap: reason, from, `to` if it is known, incarnation, at, epoch;
+/// - notice: kind, at; its text is the payload.
 enum RowHead {
     private static let kindMask: UInt8 = 3
     private static let json: UInt8 = 0
@@ -17,6 +18,7 @@ enum RowHead {
     private static let hasFrom: UInt8 = 8
     private static let hasTags: UInt8 = 16
     private static let hasEnd: UInt8 = 32
+    private static let notice: UInt8 = 64
 
     static func encode(_ event: EventRecord, into head: inout [UInt8]) {
         head.removeAll(keepingCapacity: true)
@@ -55,7 +57,14 @@ enum RowHead {
         append(gap.epoch.bytes, to: &head)
     }
 
-    /// Nil when this is not what `encode` wrote; `payload` is called for an event alone.
+    static func encode(_ notice: RoomNotice, into head: inout [UInt8]) {
+        head.removeAll(keepingCapacity: true)
+        head.append(self.notice)
+        head.append(number(of: notice.kind))
+        append(zigzag(notice.at), to: &head)
+    }
+
+    /// Nil when this is not what `encode` wrote; `payload` is not called for a gap.
     ///
     /// An epoch that equals `epoch` shares its memory.
     static func decode(
@@ -65,6 +74,10 @@ enum RowHead {
     ) -> RecordBody? {
         var reader = Reader(bytes: bytes)
         guard let flags = reader.byte() else { return nil }
+        if flags == notice {
+            guard let kind = reader.byte().flatMap(kind), let at = reader.number() else { return nil }
+            return .notice(RoomNotice(kind: kind, text: payload(), at: unzigzag(at)))
+        }
         if flags & kindMask == gap {
             guard let code = reader.byte(), let reason = reason(of: code), let from = reader.number() else {
                 return nil
@@ -131,11 +144,13 @@ enum RowHead {
         )
     }
 
-    /// The place of an event (its offset twice) or of a gap.
+    static func isNotice(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.first == notice }
+
+    /// The place of an event (its offset twice) or of a gap; a notice has none.
     static func range(
         _ bytes: UnsafeRawBufferPointer
     ) -> (epoch: ByteString, incarnation: UInt32, from: UInt64, to: UInt64?)? {
-        guard let flags = bytes.first else { return nil }
+        guard let flags = bytes.first, flags != notice else { return nil }
         if flags & kindMask == gap {
             guard case .gap(let gap, _) = decode(bytes, epoch: nil, payload: { .empty }) else { return nil }
             return (gap.epoch, gap.incarnation, gap.from, gap.to)
@@ -175,6 +190,18 @@ enum RowHead {
 
     private static func reason(of number: UInt8) -> GapReason? {
         GapReason.allCases.first { self.number(of: $0) == number }
+    }
+
+    private static func number(of kind: RoomNotice.Kind) -> UInt8 {
+        switch kind {
+        case .member: 1
+        case .count: 2
+        case .state: 3
+        }
+    }
+
+    private static func kind(of number: UInt8) -> RoomNotice.Kind? {
+        RoomNotice.Kind.allCases.first { self.number(of: $0) == number }
     }
 
     private static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: value << 1 ^ value >> 63) }

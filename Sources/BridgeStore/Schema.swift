@@ -33,7 +33,8 @@
 //     endpoint has the gap: one a stream, with the row and the seq of the last that is gone.
 //     So does a lane that came to its end with fewer rows than were stored for it: that gap has a row of its own.
 // 12. `ages`: every row below `row` was committed at `at` or before.
-// 13. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
+// 13. `told`: the last notice of each kind that was committed for a room, where the same again is no news.
+// 14. `crc` is CRC-32C over id, room, route, prev and seq (64 bits each, little endian), head and payload.
 //
 // Deleting rule 6 in other words: with next(L) for each lane L of the row's room whose endpoint is in the row's route,
 // a row goes when its id is below the least next(L). There is no index over rows by room: it would cost more than all the
@@ -122,6 +123,13 @@ enum Schema {
         );
         """
 
+    /// Texts of notices.
+    static let told = """
+        CREATE TABLE told (
+            room INTEGER NOT NULL, kind BLOB NOT NULL, text BLOB NOT NULL, PRIMARY KEY (room, kind)
+        ) WITHOUT ROWID;
+        """
+
     static let tables = """
         CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE tally (
@@ -149,6 +157,7 @@ enum Schema {
         \(losses)
         \(retries)
         \(quarantine)
+        \(told)
         INSERT INTO tally VALUES (1, 1, 0, 0, 0, -1);
         """
 }

@@ -15,8 +15,10 @@ package enum SinkItem: Sendable {
     case failed(room: Int, code: UInt32, reason: ByteString)
     /// The server cannot take the room for now; it is tried again soon.
     case delayed(room: Int, code: UInt32, reason: ByteString)
-    /// Somebody came into the room, or left it.
-    case member(room: Int, ClientInfo, isHere: Bool)
+    /// Somebody came into the room, or left it; `isOurs`: that was this connection.
+    case member(room: Int, ClientInfo, isHere: Bool, isOurs: Bool)
+    /// How many users are in the room, as the server counts them.
+    case count(room: Int, users: UInt32)
     /// What came of a request of the app, by its number; nil: the connection ended, and it is not known.
     case answer(UInt64, ReplyBody?)
     /// The connection changed; no room is joined unless it is `connected` and the room said so since.

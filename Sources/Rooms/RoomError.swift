@@ -1,4 +1,4 @@
-internal import RoomsRuntime
+package import RoomsRuntime
 
 /// Why a room is not joined, or an operation in it failed.
 public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -64,7 +64,7 @@ public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error that a code of the protocol stands for: of a reply, of a close, or of an unsubscribe.
     ///
     /// Design section 5 has the table; codes that are nobody's stand for `unavailable`.
-    init(protocolCode code: UInt32, reason: ByteString) {
+    package init(protocolCode code: UInt32, reason: ByteString) {
         let name: Code =
             switch code {
             case 101, 3500: .unauthorized

@@ -31,10 +31,16 @@ package enum RoomStart: Sendable, Equatable {
 package struct RoomSpecification: Sendable {
     package var name: ByteString
     package var start: RoomStart
+    /// Joins and leaves of others are wanted, where the connection's policy does not ask for them in all rooms.
+    package var hearsMembers: Bool
+    /// It is wanted how many users are in it.
+    package var countsMembers: Bool
 
-    package init(name: ByteString, start: RoomStart) {
+    package init(name: ByteString, start: RoomStart, hearsMembers: Bool = false, countsMembers: Bool = false) {
         self.name = name
         self.start = start
+        self.hearsMembers = hearsMembers
+        self.countsMembers = countsMembers
     }
 }
 

@@ -342,8 +342,20 @@ import Testing
             #"4:38: rooms[0].from: is "earlyest", must be one of "now", "earliest"; did you mean "earliest"?"#
         ),
         .rooms(
-            #"[{"room": "shop", "types": ["member"], "to": ["app"]}]"#,
-            "4:30: rooms[0].types: is not supported by this version of RoomBridge, leave it out"
+            #"[{"room": "shop", "types": [], "to": ["app"]}]"#,
+            #"4:39: rooms[0].types: is empty, must be a list such as ["member", "count", "state"]; leave it out to have events and gaps alone"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "events": [], "types": ["members"], "to": ["app"]}]"#,
+            #"4:54: rooms[0].types[0]: is "members", must be one of "member", "count", "state"; did you mean "member"?"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "types": ["count", "count"], "to": ["app"]}]"#,
+            #"4:49: rooms[0].types[1]: is "count" for the second time, take one out"#
+        ),
+        .rooms(
+            #"[{"room": "shop", "types": "state", "to": ["app"]}]"#,
+            #"4:39: rooms[0].types: is a text, must be a list such as ["member", "count", "state"]"#
         ),
         .rooms(
             #"[{"room": "shop", "rooms_file": "x", "to": ["app"]}]"#,

@@ -89,6 +89,81 @@ import Testing
         #expect(store.records.last?.route == route.map { RouteID($0) })
     }
 
+    /// What endpoint 1 is told, which asks for all there is.
+    private func told(_ items: SinkItem...) -> [String] {
+        var rule = RoomConfiguration.Rule(events: nil, endpoints: [1])
+        rule.notices = Set(RoomNotice.Kind.allCases)
+        let plan = RoutePlan([RoomConfiguration(server: 0, name: "shop", start: .now, rules: [rule])])
+        let intake = EventIntake(
+            rooms: [EventIntake.Room(id: RoomID(7), name: "shop", routes: plan.rooms[0], isFresh: false)],
+            routes: [RouteID(5)],
+            logger: Logger(queue: log, level: .debug),
+            wallClock: { 77 },
+            append: { [store] in store.append($0) }
+        )
+        _ = intake.take(items)
+        return store.records.compactMap { record in
+            guard case .notice(let notice) = record.body else { return nil }
+            #expect(record.route == RouteID(5) && record.position == nil && notice.at == 77)
+            return "\(notice.kind) " + notice.text.withBytes { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    @Test func `who comes and goes is told, but not that we do`() {
+        var ann = ClientInfo(user: "ann", client: "c\"1")
+        ann.connInfo = Array("{\n \"a\": 1.0}".utf8)
+        ann.chanInfo = Array("2".utf8)
+        var nobody = ClientInfo(user: "", client: "c2")
+        nobody.connInfo = [0xff]
+        let told = told(
+            .member(room: 0, ann, isHere: true, isOurs: false),
+            .member(room: 0, ann, isHere: true, isOurs: true),
+            .member(room: 0, nobody, isHere: false, isOurs: false),
+            .count(room: 0, users: .max)
+        )
+        #expect(
+            told == [
+                #"member {"event":"join","user":"ann","client":"c\"1","info":{ "a": 1.0}}"#,
+                #"member {"event":"leave","user":null,"client":"c2"}"#, #"count {"n":4294967295}"#,
+            ]
+        )
+    }
+
+    @Test func `whether a room is joined is told, and why not`() {
+        let waiting = { (code: UInt32, isTerminal: Bool) in
+            SinkItem.connection(
+                .waiting(code: code, reason: "r", retryAfter: .seconds(1), isTerminal: isTerminal)
+            )
+        }
+        let told = told(
+            .joined(room: 0, position: Self.position, isDurable: true),
+            .delayed(room: 0, code: 100, reason: "later"),
+            waiting(3001, false),
+            .failed(room: 0, code: 103, reason: "permission denied"),
+            .failed(room: 0, code: 2000, reason: "unsubscribed"),
+            waiting(3503, true),
+            waiting(3500, true)
+        )
+        #expect(
+            told == [
+                #"state {"state":"joined"}"#,
+                #"state {"state":"failed","code":"forbidden","message":"permission denied (103)"}"#,
+                #"state {"state":"kicked","code":"kicked","message":"unsubscribed (2000)"}"#,
+                #"state {"state":"kicked","code":"kicked","message":"r (3503)"}"#,
+                #"state {"state":"failed","code":"unauthorized","message":"r (3500)"}"#,
+            ]
+        )
+    }
+
+    @Test func `nobody is told what nobody asked for`() {
+        let ann = ClientInfo(user: "ann", client: "c")
+        _ = intake(isFresh: false).take([
+            .member(room: 0, ann, isHere: true, isOurs: false), .count(room: 0, users: 1),
+            .joined(room: 0, position: Self.position, isDurable: true), .failed(room: 0, code: 103, reason: "no"),
+        ])
+        #expect(store.records.isEmpty)
+    }
+
     @Test func `a live-only event has no position and no offset`() throws {
         _ = intake().take([.event(room: 0, Publication(data: Payload("1")), position: nil, isReplayed: false)])
         let record = try #require(store.records.last)

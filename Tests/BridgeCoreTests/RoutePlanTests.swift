@@ -1,3 +1,4 @@
+import BridgeModel
 import RoomsRuntime
 import Testing
 
@@ -34,6 +35,19 @@ import Testing
             let route = plan.rooms[0].route(of: ByteString(name))
             #expect(route.map { plan.routes[$0] } ?? [] == endpoints, "\(name)")
         }
+    }
+
+    @Test func `what the bridge itself tells goes to those alone who ask, also without any events`() {
+        var asking = Self.rule([], 2)
+        asking.notices = [.member, .state]
+        var other = Self.rule(nil, 0)
+        other.notices = [.state]
+        let plan = RoutePlan([Self.room(Self.rule(nil, 1), asking, other), Self.room(Self.rule(nil, 0))])
+        let routes = plan.rooms[0].notices.mapValues { plan.routes[$0] }
+        #expect(routes == [.member: [2], .state: [0, 2]])
+        #expect(plan.rooms[0].route(of: "any").map { plan.routes[$0] } == [0, 1])
+        #expect(plan.rooms[0].all.map { plan.routes[$0] } == [0, 1, 2])
+        #expect(plan.rooms[1].notices.isEmpty && plan.rooms[0].hearsMembers && !plan.rooms[1].hearsMembers)
     }
 
     @Test func `a gap goes to every endpoint that gets anything of the room`() {

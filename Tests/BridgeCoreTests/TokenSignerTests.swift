@@ -29,6 +29,18 @@ import Testing
         #expect(text(signer.subscriptionToken(room: "café:\"1\"", now: now)) == expected)
     }
 
+    @Test func `where members are wanted it hears of them, and stays hidden`() throws {
+        let signer = TokenSigner(user: "bridge", secret: Secret("a"))
+        for hears in [true, false] {
+            let token = text(signer.subscriptionToken(room: "r", hearsMembers: hears, now: now))
+            let claims = try #require(Base64.decodeURL(Array(token.split(separator: ".")[1].utf8)))
+            let override = try JSONDocument.parse(claims).root["override"]
+            #expect(override?["force_push_join_leave"]?["value"]?.bool == hears)
+            #expect(override?["join_leave"]?["value"]?.bool == false)
+            #expect(override?["presence"]?["value"]?.bool == false)
+        }
+    }
+
     @Test func `one secret signs both tokens where there is no second`() throws {
         let first = TokenSigner(user: "u", secret: Secret("a")).subscriptionToken(room: "r", now: now)
         let same = TokenSigner(user: "u", secret: Secret("b"), subscriptionSecret: Secret("a"))

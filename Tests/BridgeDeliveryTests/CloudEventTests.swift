@@ -118,6 +118,41 @@ import Testing
         #expect(format != .raw && format != .cloudEventsBinary || request["content-type"] == "application/json")
     }
 
+    @Test(
+        "what the bridge itself tells, in every format",
+        arguments: DeliveryFormat.allCases,
+        [
+            (RoomNotice.Kind.member, #"{"event":"join","user":"ann","client":"c"}"#), (.count, #"{"n":2}"#),
+            (.state, #"{"state":"kicked","code":"kicked","message":"x"}"#),
+        ]
+    )
+    func notice(format: DeliveryFormat, told: (kind: RoomNotice.Kind, text: String)) throws {
+        let notice = RoomNotice(kind: told.kind, text: Payload(told.text), at: 0)
+        let request = try written(Sample.delivery(.notice(notice)), format)
+        let name = told.kind.rawValue
+        let standard =
+            #"{"id":"rb_l_k9_5","type":"room.\#(name)","timestamp":"1970-01-01T00:00:00.000Z","data":{"room":"#
+            + #""order:1042","\#(name)":\#(told.text),"meta":{"seq":41,"prev_seq":40}}}"#
+        switch format {
+        case .standard, .raw: #expect(request.text == standard)
+        case .ndjson: #expect(request.text == standard + "\n")
+        case .cloudEvents:
+            #expect(
+                request.text.hasPrefix(
+                    #"{"specversion":"1.0","id":"rb_l_k9_5","source":"/roombridge/main/order:1042","#
+                )
+            )
+            #expect(request.text.contains(#""type":"room.\#(name)""#))
+            #expect(request.text.hasSuffix(#","datacontenttype":"application/json","data":\#(told.text)}"#))
+        case .cloudEventsBinary:
+            #expect(request.text == told.text)
+            #expect(request["ce-type"] == "room.\(name)" && request["ce-roomoffset"] == nil)
+        }
+        #expect(request["roombridge-type"] == "room.\(name)" && request["webhook-id"] == "rb_l_k9_5")
+        #expect(request["roombridge-room"] == "order:1042" && request["roombridge-seq"] == "41")
+        for absent in ["roombridge-event", "roombridge-epoch", "roombridge-offset"] { #expect(request[absent] == nil) }
+    }
+
     @Test("raw is the whole publication, its envelope too")
     func raw() throws {
         let text = "{\n\"event\":\"e\",\"data\": [1] }\n"

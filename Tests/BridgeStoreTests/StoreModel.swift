@@ -53,6 +53,8 @@ struct StoreModel {
     var keys: [RoomKey] = []
     var positions: [Position?] = []
     var seqs: [Int64] = []
+    /// The last notice of each kind that is no news a second time.
+    var told: [[RoomNotice.Kind: Payload]] = []
     var lanes: [LaneKey: LaneState] = [:]
     var rows: [Row] = []
     var nextRow: Int64 = 1
@@ -61,6 +63,7 @@ struct StoreModel {
         keys = rooms
         positions = rooms.map { _ in nil }
         seqs = rooms.map { _ in 0 }
+        told = rooms.map { _ in [:] }
     }
 
     func waiting(_ lane: LaneKey) -> [Row] {
@@ -89,6 +92,14 @@ struct StoreModel {
         case .gap(let gap, let at):
             RowHead.encode(gap, at: at, into: &head)
             body = .gap(gap, at: at)
+        case .notice(let notice):
+            if notice.kind.isStanding {
+                guard told[room][notice.kind] != notice.text else { return [] }
+                told[room][notice.kind] = notice.text
+            }
+            RowHead.encode(notice, into: &head)
+            payload = notice.text.count
+            body = .notice(notice)
         }
         seqs[room] += 1
         guard !endpoints.isEmpty else { return [] }

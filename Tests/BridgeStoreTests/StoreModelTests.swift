@@ -114,6 +114,15 @@ final class ModelRun {
             offsets[room] += 1
             let big = String(repeating: "x", count: Int.random(in: 1_000...30_000, using: &random))
             return Sample.append(id, offsets[room], route: route, epoch: epoch(), payload: big)
+        case 6:
+            let kind = RoomNotice.Kind.allCases.randomElement(using: &random) ?? .count
+            let text = Payload("\(Int.random(in: 1...2, using: &random))")
+            return AppendRecord(
+                room: id,
+                body: .notice(RoomNotice(kind: kind, text: text, at: 5)),
+                position: nil,
+                route: route
+            )
         default:
             offsets[room] += 1
             return Sample.append(id, offsets[room], route: route, epoch: epoch())
@@ -201,7 +210,9 @@ final class ModelRun {
         case (.gap(let gap, let at), .gap(let expected, let since)):
             #expect(gap == expected)
             #expect(at == since)
-        default: Issue.record("an event came back as a gap, or the other way round")
+        case (.notice(let notice), .notice(let expected)):
+            #expect(notice.kind == expected.kind && notice.text == expected.text && notice.at == expected.at)
+        default: Issue.record("a record came back as one of another kind")
         }
     }
 

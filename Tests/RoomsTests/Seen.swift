@@ -5,7 +5,8 @@ import RoomsWire
 
 /// What a sink got, as one short text each, so that tables of expectations can be read.
 ///
-/// `joined A/5`, `joined live-only`, `event A/6`, `replay A/7`, `loose`, `gap trimmed A/8-9 then A/9`, `failed 103`, `join ann`.
+/// `joined A/5`, `joined live-only`, `event A/6`, `replay A/7`, `loose`, `gap trimmed A/8-9 then A/9`, `failed 103`, `join ann`,
+/// `count 3`.
 func seen(_ items: [SinkItem], room wanted: Int? = nil) -> [String] {
     items.compactMap { item in
         switch item {
@@ -22,8 +23,10 @@ func seen(_ items: [SinkItem], room wanted: Int? = nil) -> [String] {
             return "gap \(gap.reason.rawValue) \(range) then \(text(position))"
         case .failed(let room, let code, _) where wanted == nil || wanted == room:
             return "failed \(code)"
-        case .member(let room, let info, let isHere) where wanted == nil || wanted == room:
+        case .member(let room, let info, let isHere, _) where wanted == nil || wanted == room:
             return (isHere ? "join " : "leave ") + info.user.string
+        case .count(let room, let users) where wanted == nil || wanted == room:
+            return "count \(users)"
         default:
             return nil
         }

@@ -15,10 +15,15 @@ struct SessionBench {
     var now = Instant(nanoseconds: 1_000_000_000_000)
     private var random = SeededRandom(seed: 1)
 
-    init(_ start: RoomStart, _ stream: StreamModel, policy: ConnectionPolicy = ConnectionPolicy()) {
+    init(
+        _ start: RoomStart,
+        _ stream: StreamModel,
+        policy: ConnectionPolicy = ConnectionPolicy(),
+        countsMembers: Bool = false
+    ) {
         session = SessionStateMachine(
             room: 0,
-            specification: RoomSpecification(name: "room", start: start),
+            specification: RoomSpecification(name: "room", start: start, countsMembers: countsMembers),
             policy: SharedPolicy(policy)
         )
         self.stream = stream

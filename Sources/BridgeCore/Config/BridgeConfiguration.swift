@@ -91,6 +91,8 @@ package struct RoomConfiguration: Sendable {
     package struct Rule: Sendable {
         /// Nil: all events.
         package var events: [EventFilter]?
+        /// What it gets beside events and gaps.
+        package var notices: Set<RoomNotice.Kind> = []
         /// Indices into the endpoints.
         package var endpoints: [Int]
     }

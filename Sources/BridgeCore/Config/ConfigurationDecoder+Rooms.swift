@@ -1,3 +1,4 @@
+internal import BridgeModel
 internal import RoomsRuntime
 internal import RoomsWire
 
@@ -16,18 +17,25 @@ extension ConfigurationDecoder {
         guard
             let object = value.object(
                 "an object such as {\"room\": \"shop\", \"to\": [\"app\"]}",
-                keys: ["room", "rooms_file", "server", "to", "events", "from"],
-                later: ["types"]
+                keys: ["room", "rooms_file", "server", "to", "events", "types", "from"]
             )
         else { return }
         let server = server(of: object, table)
         let endpoints = endpoints(of: object, table)
-        let events = object["events"].flatMap { self.events($0) }
+        let notices = object["types"].map { self.notices($0) }
+        let events = object["events"].flatMap { self.events($0, mayBeEmpty: notices != nil) }
         let start = object["from"]?.word(of: ["now", "earliest"])
             .map { $0 == "now" ? RoomConfiguration.Start.now : .earliest }
         // What is wrong with the names is said even when the rest of the entry is of no use.
         let entry = server.map {
-            RoomTable.Entry(server: $0, start: start, events: events, endpoints: endpoints, value: value)
+            RoomTable.Entry(
+                server: $0,
+                start: start,
+                events: events,
+                notices: notices ?? [],
+                endpoints: endpoints,
+                value: value
+            )
         }
         switch (object["room"], object["rooms_file"]) {
         case (let room?, nil):
@@ -101,10 +109,28 @@ extension ConfigurationDecoder {
         return names.count == 1 ? shown : "one of \(shown)"
     }
 
-    private func events(_ value: ConfigurationValue) -> [EventFilter]? {
+    private func notices(_ value: ConfigurationValue) -> Set<RoomNotice.Kind> {
+        let words = RoomNotice.Kind.allCases.map { ByteString($0.rawValue) }
+        let wanted = "a list such as [\"member\", \"count\", \"state\"]"
+        guard let values = value.list(wanted) else { return [] }
+        if values.isEmpty { value.reject("is empty, must be \(wanted); leave it out to have events and gaps alone") }
+        var found: Set<RoomNotice.Kind> = []
+        for value in values {
+            guard let kind = value.word(of: words).flatMap({ RoomNotice.Kind(rawValue: $0.string) }) else { continue }
+            if !found.insert(kind).inserted {
+                value.reject("is \"\(kind.rawValue)\" for the second time, take one out")
+            }
+        }
+        return found
+    }
+
+    /// None at all are wanted only by who wants something else.
+    private func events(_ value: ConfigurationValue, mayBeEmpty: Bool) -> [EventFilter]? {
         let wanted = "a list of names of events such as [\"updated\", \"order.*\"]"
         guard let values = value.list(wanted) else { return nil }
-        if values.isEmpty { value.reject("is empty, must be \(wanted); leave it out to have all events") }
+        if values.isEmpty, !mayBeEmpty {
+            value.reject("is empty, must be \(wanted); leave it out to have all events")
+        }
         return values.compactMap { value in
             guard let text = value.text("the name of an event, or a beginning with \"*\" behind it") else { return nil }
             guard let filter = EventFilter(text) else {

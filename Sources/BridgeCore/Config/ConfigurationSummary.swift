@@ -27,8 +27,10 @@ package struct ConfigurationSummary: CustomStringConvertible {
             let server = configuration.servers.count > 1 ? " of \(configuration.servers[room.server].key)" : ""
             for rule in room.rules {
                 let names = rule.endpoints.map { configuration.endpoints[$0].name.description }
-                let events = rule.events.map { $0.map(\.description).joined(separator: ", ") } ?? "all events"
-                lines.append("room \(room.name)\(server): \(events) -> \(names.joined(separator: ", ")), \(start)")
+                let events = rule.events.map { $0.isEmpty ? ["no events"] : $0.map(\.description) } ?? ["all events"]
+                let notices = RoomNotice.Kind.allCases.filter(rule.notices.contains).map { "room.\($0.rawValue)" }
+                let what = (events + notices).joined(separator: ", ")
+                lines.append("room \(room.name)\(server): \(what) -> \(names.joined(separator: ", ")), \(start)")
             }
         }
         lines.append("buffer: \(Quantity.text(ofSize: configuration.buffer.maxSize))")

@@ -1,3 +1,4 @@
+internal import BridgeModel
 internal import RoomsRuntime
 internal import RoomsWire
 
@@ -9,6 +10,7 @@ struct RoomTable {
         /// Nil: the entry does not say.
         var start: RoomConfiguration.Start?
         var events: [EventFilter]?
+        var notices: Set<RoomNotice.Kind> = []
         /// Indices into the endpoints, and where they stand.
         var endpoints: [(index: Int, value: ConfigurationValue)]
         var value: ConfigurationValue
@@ -37,7 +39,11 @@ struct RoomTable {
 
     /// Adds a room of an entry; `reject` reports at the place of its name.
     mutating func add(_ name: ByteString, of entry: Entry, reject: (String) -> Void) {
-        let rule = RoomConfiguration.Rule(events: entry.events, endpoints: entry.endpoints.map(\.index))
+        let rule = RoomConfiguration.Rule(
+            events: entry.events,
+            notices: entry.notices,
+            endpoints: entry.endpoints.map(\.index)
+        )
         let key = Key(server: entry.server, name: name)
         guard let index = indices[key] else {
             indices[key] = rooms.count

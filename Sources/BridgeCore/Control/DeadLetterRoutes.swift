@@ -181,6 +181,8 @@ struct DeadLetterRoutes {
                 string("type", "room.gap", &writer)
                 string("epoch", gap.epoch, &writer)
                 integer("offset", gap.from, &writer)
+            case .notice(let notice):
+                string("type", ByteString("room.\(notice.kind.rawValue)"), &writer)
             }
             integer("seq", delivery.seq, &writer)
             string("id", text.id(of: delivery), &writer)

@@ -103,14 +103,25 @@ final class EventIntake: EventSink {
                 records.append(record(rooms[room], gap, position))
             case .joined(let room, let position, let isDurable):
                 if let record = joined(room, position, isDurable) { records.append(record) }
+                tell(.state, of: room, in: &records) { RoomNotice.joined }
                 hasChanged = true
-            case .failed(let room, _, _):
+            case .failed(let room, let code, let reason):
                 failed(room)
+                tell(.state, of: room, in: &records) { RoomNotice.failed(code, reason) }
                 hasChanged = true
+            case .member(let room, let info, let isHere, let isOurs) where !isOurs:
+                tell(.member, of: room, in: &records) { RoomNotice.member(info, isHere: isHere) }
+            case .count(let room, let users):
+                tell(.count, of: room, in: &records) { RoomNotice.count(users) }
             case .connection(let status):
                 connectionChanged(status)
+                if case .waiting(let code, let reason, _, isTerminal: true) = status {
+                    for room in rooms.indices {
+                        tell(.state, of: room, in: &records) { RoomNotice.failed(code, reason) }
+                    }
+                }
                 hasChanged = true
-            // Not asked for, or nothing that is kept.
+            // Our own coming and going is no news, the rest nothing that is kept.
             case .delayed, .member, .answer: break
             }
         }
@@ -169,6 +180,19 @@ final class EventIntake: EventSink {
             position: Position(position),
             route: room.routes.all.map { routes[$0] }
         )
+    }
+
+    /// Where anybody asks for it.
+    private func tell(
+        _ kind: RoomNotice.Kind,
+        of index: Int,
+        in records: inout [AppendRecord],
+        _ text: () -> [UInt8]
+    ) {
+        let room = rooms[index]
+        guard let route = room.routes.notices[kind] else { return }
+        let notice = RoomNotice(kind: kind, text: Payload(text()), at: wallClock())
+        records.append(AppendRecord(room: room.id, body: .notice(notice), position: nil, route: routes[route]))
     }
 
     private static func object(_ tags: [Tag]) -> [UInt8] {

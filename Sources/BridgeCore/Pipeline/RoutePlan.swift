@@ -1,3 +1,4 @@
+internal import BridgeModel
 internal import RoomsRuntime
 
 /// Which endpoints an event of each room goes to, as numbers of a few distinct sets.
@@ -30,6 +31,9 @@ struct RoutePlan {
             }
         }
         routes.prefixes.sort { $0.prefix.count > $1.prefix.count }
+        for kind in RoomNotice.Kind.allCases {
+            routes.notices[kind] = route(room.rules.filter { $0.notices.contains(kind) })
+        }
         return routes
     }
 
@@ -52,11 +56,16 @@ struct RoomRoutes: Sendable {
     fileprivate(set) var exact: [ByteString: Int?] = [:]
     /// The longest first.
     fileprivate(set) var prefixes: [(prefix: ByteString, route: Int?)] = []
+    /// Of the kinds that anybody asks for.
+    fileprivate(set) var notices: [RoomNotice.Kind: Int] = [:]
 
     fileprivate init(all: Int?, otherwise: Int?) {
         self.all = all
         self.otherwise = otherwise
     }
+
+    /// Anybody wants to know who comes and goes, or how many are there.
+    var hearsMembers: Bool { notices[.member] != nil || notices[.count] != nil }
 
     func route(of event: ByteString) -> Int? {
         if let route = exact[event] { return route }

@@ -3,8 +3,11 @@ internal import RoomsRuntime
 
 extension Authentication {
     /// Reads its secrets each time a token is needed, so that a changed file is used from then on.
+    ///
+    /// `hearing`: rooms of which it is wanted who comes and goes.
     func tokenSource(
         secrets: SecretSource,
+        hearing: Set<ByteString> = [],
         wallClock: @escaping @Sendable () -> Int64 = { SystemClock.wallMilliseconds }
     ) -> TokenSource {
         switch self {
@@ -22,7 +25,9 @@ extension Authentication {
             }
             return TokenSource(
                 connection: { try signer().connectionToken(now: wallClock()) },
-                subscription: { try signer().subscriptionToken(room: $0, now: wallClock()) }
+                subscription: {
+                    try signer().subscriptionToken(room: $0, hearsMembers: hearing.contains($0), now: wallClock())
+                }
             )
         case .tokens(let connection, let rooms):
             return TokenSource(

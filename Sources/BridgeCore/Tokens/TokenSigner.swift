@@ -39,8 +39,8 @@ package struct TokenSigner: Sendable {
     }
 
     /// A token for one room that makes it durable even where clients may not ask for that, and keeps RoomBridge out of
-    /// its members.
-    package func subscriptionToken(room: ByteString, now: Int64) -> Secret {
+    /// its members; with `hearsMembers` it is told of those all the same.
+    package func subscriptionToken(room: ByteString, hearsMembers: Bool = false, now: Int64) -> Secret {
         TokenKey(subscriptionSecret).sign { claims in
             claims.key(literal: "sub")
             claims.string(user)
@@ -54,7 +54,7 @@ package struct TokenSigner: Sendable {
                 Self.set("force_positioning", true, in: &override)
                 Self.set("presence", false, in: &override)
                 Self.set("join_leave", false, in: &override)
-                Self.set("force_push_join_leave", false, in: &override)
+                Self.set("force_push_join_leave", hearsMembers, in: &override)
             }
         }
     }

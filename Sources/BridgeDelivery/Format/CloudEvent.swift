@@ -39,6 +39,9 @@ enum CloudEvent {
         case .gap(let gap, _):
             text.append(literal: ",\"datacontenttype\":\"application/json\",\"data\":")
             StandardBody.append(gap, to: &text)
+        case .notice(let notice):
+            text.append(literal: ",\"datacontenttype\":\"application/json\",\"data\":")
+            notice.text.withBytes { text.append(contentsOf: $0) }
         }
         text.append(literal: "}")
     }
@@ -58,6 +61,9 @@ enum CloudEvent {
         case .gap(let gap, _):
             request.add("content-type", literal: "application/json")
             StandardBody.append(gap, to: &body)
+        case .notice(let notice):
+            request.add("content-type", literal: "application/json")
+            notice.text.withBytes { body.append(contentsOf: $0) }
         }
         request.add("ce-specversion", literal: "1.0")
         for attribute in attributes(of: delivery, context) {
@@ -88,6 +94,8 @@ enum CloudEvent {
             if event.offset > 0 { addPlace(event.epoch, event.offset, to: &list) }
         case .gap(let gap, _):
             addPlace(gap.epoch, gap.from, to: &list)
+        case .notice:
+            break
         }
         addNumber("roomprevseq", context.previousSeq, to: &list)
         if context.skipped > 0 { addNumber("roomskipped", context.skipped, to: &list) }
@@ -184,6 +192,7 @@ extension PendingDelivery {
         switch body {
         case .event(let event): ("room.event", event.at)
         case .gap(_, let at): ("room.gap", at)
+        case .notice(let notice): (ByteString("room.\(notice.kind.rawValue)"), notice.at)
         }
     }
 }

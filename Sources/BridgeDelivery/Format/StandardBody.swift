@@ -22,6 +22,15 @@ enum StandardBody {
             text.append(literal: ",\"meta\":{")
             appendSeqs(delivery, context, to: &text)
             text.append(literal: "}}}")
+        case .notice(let notice):
+            begin(notice.kind.type, at: notice.at, delivery.room, context, to: &text)
+            text.append(literal: ",\"")
+            text.append(contentsOf: notice.kind.rawValue.utf8)
+            text.append(literal: "\":")
+            notice.text.withBytes { text.append(contentsOf: $0) }
+            text.append(literal: ",\"meta\":{")
+            appendSeqs(delivery, context, to: &text)
+            text.append(literal: "}}}")
         }
     }
 

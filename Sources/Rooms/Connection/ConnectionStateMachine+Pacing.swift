@@ -228,7 +228,7 @@ extension SessionStateMachine.Wish {
     var needsToken: Bool {
         switch self {
         case .subscribe, .refresh: true
-        case .page, .unsubscribe: false
+        case .page, .unsubscribe, .count: false
         }
     }
 }

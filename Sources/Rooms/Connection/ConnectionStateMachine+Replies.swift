@@ -169,7 +169,9 @@ extension ConnectionStateMachine {
         _ turn: inout Turn
     ) {
         guard let room = index.find(channel), sessions[room].isJoined else { return }
-        turn.items.append(.member(room: room, info, isHere: isHere))
+        turn.items.append(.member(room: room, info, isHere: isHere, isOurs: info.client == client))
+        sessions[room].membersMoved(turn)
+        enqueue(room)
     }
 
     // MARK: the connection's token

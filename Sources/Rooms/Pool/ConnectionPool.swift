@@ -214,8 +214,10 @@ package final class ConnectionPool {
             entries[room]?.position = position
             entries[room]?.isAnchored = position != nil
             return .joined(room: room, position: position, isDurable: isDurable)
-        case .member(let local, let info, let isHere):
-            return member.rooms[local].map { .member(room: $0, info, isHere: isHere) }
+        case .member(let local, let info, let isHere, let isOurs):
+            return member.rooms[local].map { .member(room: $0, info, isHere: isHere, isOurs: isOurs) }
+        case .count(let local, let users):
+            return member.rooms[local].map { .count(room: $0, users: users) }
         case .failed(let local, let code, let reason):
             guard let room = member.rooms[local] else { return nil }
             if code == 106, move(room, local, from: member) { return nil }

@@ -113,8 +113,11 @@ final class RealtimeCore: PoolSink {
             case .joined(let room, let position, _): joined(room, position)
             case .failed(let room, let code, let reason): failed(room, code, reason)
             case .delayed(let room, let code, let reason): troubled(room, code, reason)
-            case .member(let room, let info, let isHere): member(room, info, isHere: isHere)
+            case .member(let room, let info, let isHere, let isOurs):
+                inboxes[room]?.member(info, isHere: isHere, isOurs: isOurs)
             case .answer(let number, let body): answered(number, body)
+            // Not asked for: the members themselves are known.
+            case .count: break
             case .connection: break
             }
         }
@@ -174,9 +177,5 @@ final class RealtimeCore: PoolSink {
         if let request = requests.removeValue(forKey: number) { return request.done(body) }
         guard let room = presences.removeValue(forKey: number), case .presence(let clients) = body else { return }
         inboxes[room]?.present(clients.map(\.info))
-    }
-
-    private func member(_ room: Int, _ info: ClientInfo, isHere: Bool) {
-        inboxes[room]?.member(info, isHere: isHere, isOurs: info.client == pool?.client(of: room))
     }
 }

@@ -190,6 +190,7 @@ extension SessionStateMachine {
         page.caughtUp()
         liveSince = turn.now
         state = .live
+        if countsMembers { counting.begin() }
     }
 
     // MARK: refusals

@@ -51,6 +51,7 @@ struct SessionStateMachine {
         case page
         case unsubscribe
         case refresh
+        case count
 
         /// Its answer may be large.
         var isHeavy: Bool { self == .page || self == .subscribe(isRecovery: true) }
@@ -71,6 +72,8 @@ struct SessionStateMachine {
     /// The sink knows the position that the room's first events follow.
     var isAnchored: Bool
     let startsEarliest: Bool
+    private let hearsMembers: Bool
+    let countsMembers: Bool
     /// The server said that its stream is void: the next join starts at its top, behind a gap.
     var isInvalidated = false
     var isPositioned = false
@@ -110,6 +113,9 @@ struct SessionStateMachine {
     var contradictions = 0
     var holes = HoleCount()
 
+    // Counting
+    var counting = Counting()
+
     // Tokens
     /// One is being fetched: no wish until it is there.
     var awaitsToken = false
@@ -138,6 +144,8 @@ struct SessionStateMachine {
         shared = policy
         name = specification.name
         startsEarliest = specification.start == .earliest
+        hearsMembers = specification.hearsMembers || specification.countsMembers
+        countsMembers = specification.countsMembers
         if case .resume(let known) = specification.start {
             position = known
             isAnchored = true
@@ -185,7 +193,7 @@ struct SessionStateMachine {
         case .wanting: return .subscribe(isRecovery: recoverySince != nil)
         case .parting: return .unsubscribe
         case .filling: return refreshAt == .due ? .refresh : .page
-        case .live: return refreshAt == .due ? .refresh : nil
+        case .live: return refreshAt == .due ? .refresh : counting.isDue ? .count : nil
         case .away, .joining, .leaving, .failed, .resting, .gone: return nil
         }
     }
@@ -193,8 +201,9 @@ struct SessionStateMachine {
     /// When `tick` has something to do.
     var deadline: Instant? {
         let refresh = refreshAt == .due ? nil : refreshAt?.instant
-        guard pausedUntil != nil || heldUntil != nil else { return refresh }
-        return min(pausedUntil ?? .distantFuture, heldUntil ?? .distantFuture, refresh ?? .distantFuture)
+        guard pausedUntil != nil || heldUntil != nil || counting.at != nil else { return refresh }
+        let pause = min(pausedUntil ?? .distantFuture, heldUntil ?? .distantFuture)
+        return min(pause, refresh ?? .distantFuture, counting.at ?? .distantFuture)
     }
 
     // MARK: the connection
@@ -226,6 +235,7 @@ struct SessionStateMachine {
         inFlight = nil
         attempt &+= 1
         refreshAt = nil
+        counting.end()
         live = LiveBuffer()
         if !isAnchored { position = nil }
         awaitsToken = false
@@ -241,6 +251,7 @@ struct SessionStateMachine {
             if state == .failed { state = unjoined }
         }
         if let heldUntil, heldUntil <= turn.now { self.heldUntil = nil }
+        counting.tick(turn.now)
         refreshAt?.check(turn)
     }
 
@@ -267,6 +278,9 @@ struct SessionStateMachine {
         case .refresh:
             self.token = token
             return .subRefresh(channel: name, token: ByteString(token?.bytes ?? []))
+        case .count:
+            counting.asked()
+            return .presenceStats(channel: name)
         }
     }
 
@@ -276,7 +290,7 @@ struct SessionStateMachine {
         request.token = ByteString(token?.bytes ?? [])
         request.positioned = true
         request.recoverable = true
-        request.joinLeave = policy.hearsMembers
+        request.joinLeave = policy.hearsMembers || hearsMembers
         if let since = recoverySince {
             request.recover = true
             request.epoch = since.epoch
@@ -301,6 +315,8 @@ struct SessionStateMachine {
         case (.unsubscribe, .unsubscribe): left(&turn)
         case (.refresh, .subRefresh(let result)): refreshed(result, &turn)
         case (.refresh, .error(let error)): refreshRefused(error, &turn)
+        case (.count, .presenceStats(_, let users)): counted(users, &turn)
+        case (.count, .error(let error)): countRefused(error, &turn)
         default: return .reconnect
         }
         return .fine

@@ -62,6 +62,7 @@ final class HubProcess: RealtimeServer {
             { "pattern": "order:{id*}", "history": 50000, "keep": "30m", "members_may": ["history"] },
             { "pattern": "small:{id*}", "history": 10, "keep": "30m", "members_may": ["history"] },
             { "pattern": "nohistory:{id*}", "history": 50000, "keep": "30m", "members_may": [] },
+            { "pattern": "lounge:{id*}", "history": 1000, "keep": "30m", "public": true, "presence": true },
             { "pattern": "shop", "history": 50000, "keep": "30m", "public": true, "members_may": ["history"] },
             { "pattern": "chat:{a}:{b}", "history": 1000, "keep": "30m", "members_may": ["history"] }
           ]
@@ -162,7 +163,9 @@ final class CentrifugoProcess: RealtimeServer {
                 "namespaces": [
                   { "name": "order", "history_size": 50000, \(rights) },
                   { "name": "small", "history_size": 10, \(rights) },
-                  { "name": "nohistory", "history_size": 50000, \(durable) }
+                  { "name": "nohistory", "history_size": 50000, \(durable) },
+                  { "name": "lounge", "history_size": 1000, \(rights), "presence": true, "join_leave": true,
+                    "allow_presence_for_subscriber": true }
                 ]
               }\(engine ?? "")
             }

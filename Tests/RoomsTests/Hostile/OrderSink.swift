@@ -59,7 +59,7 @@ extension OrderSink.Seen {
             positions[room] = position
         case .failed(_, let code, let reason):
             failures.append((code, reason))
-        case .member: members += 1
+        case .member, .count: members += 1
         case .delayed, .answer: break
         case .connection(let status):
             if case .waiting(_, let reason, _, _) = status { reasons.append(reason) }
