@@ -32,19 +32,24 @@ extension EndToEnd {
         }
 
         @Test func `an endpoint that is taken out loses what waited, and the journal says how much`() async throws {
-            let scene = try await BufferScene(["a", "b"]) { setup, receivers in
-                setup.add(endpoint: "a", for: receivers, rooms: [Self.room, "order:2"])
+            let rooms = [Self.room, "order:2"]
+            let scene = try await BufferScene(["a", "b", "c"]) { setup, receivers in
+                setup.add(endpoint: "a", for: receivers, rooms: rooms)
                 setup.add(endpoint: "b", for: receivers, rooms: [Self.room])
+                setup.add(endpoint: "c", for: receivers, rooms: rooms)
             }
             try scene["a"].refuse()
             try scene["b"].refuse()
             try await scene.bridge.start()
-            try await scene.bridge.joined([Self.room, "order:2"])
+            try await scene.bridge.joined(rooms)
             try await scene.publish(Self.room, "1", "2", "3")
             try await scene.publish("order:2", "1", "2")
             try await scene.bridge.eventually("both wait") { scene.lines("the endpoint is not well").count == 2 }
+            // What one has, all of them wait for.
+            try await scene.expect("c", Self.room, has: 1...3)
+            try await scene.expect("c", "order:2", has: 1...2)
             try await scene.restart { $0.add(endpoint: "b", for: $1, rooms: [Self.room]) }
-            let line = try #require(scene.lines("is not configured any more").first)
+            let line = try #require(scene.lines("is not configured any more").first { $0.contains("endpoint=a") })
             #expect(line.contains("what waited for it is dropped") && line.contains("endpoint=a"), "\(line)")
             #expect(line.contains("count=5"), "\(line)")
             try scene["b"].listen()
