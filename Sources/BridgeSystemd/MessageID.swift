@@ -56,6 +56,16 @@ package enum MessageID {
             "abe7f29dbfd44b74bf2de7fb08509180",
         "room joined without recovery: the server loses what happens while we are away":
             "15f0bea0180146bbb560a07aec9f29ec",
+        "the server does not tell how many are in a room":
+            "18c42f7b3c2343e192fd83929043d120",
+        "what was missed in a room is read through the server's API, since clients may not read its history":
+            "a23b9a2e73814492bd08ba180e54f26e",
+        "the server's API cannot be asked for what was missed in a room; it is tried again, and the room waits":
+            "1326419c852948dc812b120286e6b77a",
+        "the server's API answers again":
+            "756029ba90324b6a82a4413b5520cb3d",
+        "the server's API does not give the history of a room either":
+            "14f09703620e48c4a92ca2ac0b2ef926",
         "a room is live-only: the server keeps nothing of what happens while nobody listens":
             "ed2a0ce247db48f388f2898a4cfc35ac",
         "a room is durable now":

@@ -25,6 +25,8 @@ package struct ConnectionPolicy: Sendable {
     package var recoveriesInFlight = 8
     /// Joins and leaves of others are wanted.
     package var hearsMembers = false
+    /// Histories that clients may not read can be read through the server's API.
+    var hasHistoryAPI = false
     /// For each room, of live events that wait while older ones are fetched.
     package var liveBufferBytes = 512 * 1024
 

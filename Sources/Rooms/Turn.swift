@@ -32,6 +32,8 @@ enum ConnectionAction: Equatable {
     case dial(generation: UInt64)
     /// Close the present socket; nothing of it is wanted any more.
     case close(code: UInt16, reason: StaticReason)
+    /// Ask the server's API.
+    case ask(HistoryQuestion)
     case pauseReading
     case resumeReading
 }

@@ -92,6 +92,11 @@ extension Publication: JSONMessage {
         switch reader.key {
         case "data": try reader.read(raw: &data)
         case "info": try reader.read(&info, ClientInfo(user: .empty, client: .empty))
+        case "b64data":
+            // Only roomhub's API has it, for data that is not JSON.
+            var text = ByteString.empty
+            try reader.read(&text)
+            if let bytes = Base64.decode(text.bytes) { data = Payload(bytes) }
         case "offset": try reader.read(&offset)
         case "tags": try reader.read(&tags)
         case "delta": try reader.read(&delta)

@@ -69,6 +69,34 @@ import Testing
         ),
         .server(#""ulr": "x""#, #"2:75: servers.main.ulr: is not a known key; did you mean "url"?"#),
         .server(
+            #""api": "http://127.0.0.1:8000/api""#,
+            #"2:82: servers.main.api: is a text, must be an object such as {"url": "https://realtime.example.com/api", "key": {"credential": "NAME"}}"#
+        ),
+        .server(
+            #""api": {"url": "http://127.0.0.1:8000/api"}"#,
+            #"2:82: servers.main.api: "key" is missing, must be a reference such as {"credential": "NAME"}"#
+        ),
+        .server(
+            #""api": {"key": {"env": "TOKEN"}}"#,
+            #"2:82: servers.main.api: "url" is missing, must be a text such as "https://realtime.example.com/api""#,
+            "2:90: servers.main.api.key: the environment has no variable TOKEN, must be set"
+        ),
+        .server(
+            #""api": {"url": "http://api.example.com/api", "key": {"env": "TOKEN"}}"#,
+            #"2:90: servers.main.api.url: sends the key unencrypted to another host (api.example.com), must be https, or set "insecure_http": true"#,
+            "2:127: servers.main.api.key: the environment has no variable TOKEN, must be set"
+        ),
+        .server(
+            #""api": {"url": "https://api.example.com/api?x=1", "key": {"env": "TOKEN"}}"#,
+            #"2:90: servers.main.api.url: has a query in it, must be a text such as "https://realtime.example.com/api""#,
+            "2:132: servers.main.api.key: the environment has no variable TOKEN, must be set"
+        ),
+        .server(
+            #""api": {"url": "https://api.example.com/api", "key": "secret", "kez": 1}"#,
+            #"2:128: servers.main.api.key: has the secret itself in the configuration, must be a reference: {"credential": "NAME"} (systemd), {"file": "PATH"} (mode 0600) or {"env": "NAME"}"#,
+            #"2:138: servers.main.api.kez: is not a known key; did you mean "key"?"#
+        ),
+        .server(
             #""rooms_per_connection": 50"#,
             "2:75: servers.main.rooms_per_connection: is not supported by this version of RoomBridge, leave it out"
         ),

@@ -1,5 +1,6 @@
 import BridgeDelivery
 import BridgeCore
+import BridgeModel
 import BridgeTestSupport
 import Foundation
 import RoomsRuntime
@@ -57,9 +58,10 @@ import Testing
                 },
                 "other": {
                   "url": "ws://127.0.0.1:8000/c",
-                  "auth": { "tokens": { "connection": { "env": "SECOND" }, "rooms": { "r": { "file": "token" } } } }
+                  "auth": { "tokens": { "connection": { "env": "SECOND" }, "rooms": { "r": { "file": "token" } } } },
+                  "api": { "url": "https://api.example.com:8443/centrifugo/", "key": { "file": "token" } }
                 },
-                "open": { "url": "ws://127.0.0.1:8001/c" }
+                "open": { "url": "ws://127.0.0.1:8001/c", "api": { "url": "http://10.0.0.1", "insecure_http": true, "key": { "env": "SECOND" } } }
               },
               "endpoints": {
                 "app": { "url": "https://app.example.com:8443/hooks?x=1", "signing": [ { "file": "signing" } ], "ca": "ca.pem",
@@ -75,7 +77,10 @@ import Testing
               "rooms": [
                 { "server": "main", "room": "order:1042", "events": ["updated", "shipped.*"], "to": ["app"] },
                 { "server": "main", "room": "order:1042", "to": ["php"], "from": "earliest" },
-                { "server": "open", "room": "order:1042", "to": ["lan", "php"], "from": "now" }
+                {
+                  "server": "open", "room": "order:1042", "to": ["lan", "php"], "from": "now", "events": [],
+                  "types": ["state", "member"]
+                }
               ],
               "buffer": { "max_size": "512MiB" },
               "log": { "level": "debug" }
@@ -99,6 +104,12 @@ import Testing
         #expect(rooms == ["r": .file(ByteString(folder.file("token")))])
         guard case .anonymous = configuration.servers[2].authentication else { return #expect(Bool(false)) }
         #expect(configuration.servers[2].clientName == "roombridge")
+        #expect(
+            configuration.servers.map { $0.api?.history.text } == [
+                nil, "https://api.example.com:8443/centrifugo/history", "http://10.0.0.1/history",
+            ]
+        )
+        #expect(configuration.servers[1].api?.key == .file(ByteString(folder.file("token"))))
 
         #expect(configuration.endpoints.map(\.name) == ["app", "php", "lan"])
         let app = configuration.endpoints[0]
@@ -131,6 +142,9 @@ import Testing
         #expect(order.rules.map(\.endpoints) == [[0], [1]])
         #expect(order.rules.map(\.events) == [[.exact("updated"), .prefix("shipped.")], nil])
         #expect(configuration.rooms[1].rules.map(\.endpoints) == [[2, 1]])
+        #expect(configuration.rooms[1].rules.map(\.events) == [[]])
+        #expect(configuration.rooms[1].rules.map(\.notices) == [[.state, .member]])
+        #expect(order.rules.map(\.notices) == [[], []])
         #expect(configuration.buffer.maxSize == 512 << 20)
         #expect(configuration.logLevel == .debug)
     }

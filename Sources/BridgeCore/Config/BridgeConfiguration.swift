@@ -24,10 +24,19 @@ package struct ServerConfiguration: Sendable {
     /// Certificates to trust in place of the system's.
     package var ca: ByteString?
     package var proxy: ByteString?
+    /// The server's HTTP API, for histories that clients may not read.
+    package var api: ServerAPIConfiguration?
     /// What the connection calls itself; servers show it to their operators.
     package var clientName: ByteString
 
     package static let defaultClientName: ByteString = "roombridge"
+}
+
+/// How the HTTP API of a server is reached.
+package struct ServerAPIConfiguration: Sendable {
+    /// Of its method `history`.
+    package var history: ServerURL
+    package var key: SecretReference
 }
 
 /// How RoomBridge proves to a server who it is.

@@ -7,8 +7,8 @@ extension ConfigurationDecoder {
         guard
             let object = entry.value.object(
                 "an object such as {\"url\": \"wss://…/connection/websocket\"}",
-                keys: ["url", "auth", "ca", "proxy", "name"],
-                later: ["api", "rooms_per_connection"]
+                keys: ["url", "auth", "ca", "proxy", "name", "api"],
+                later: ["rooms_per_connection"]
             )
         else { return nil }
         let example = "a text such as \"wss://realtime.example.com/connection/websocket\""
@@ -16,6 +16,7 @@ extension ConfigurationDecoder {
         let authentication = object["auth"].map { self.authentication($0) } ?? .anonymous
         let ca = object["ca"].flatMap { certificates($0) }
         let proxy = object["proxy"].flatMap { self.proxy($0) }
+        let api = object["api"].flatMap { self.api($0) }
         let name = object["name"]?.text("a text that servers show as the client's name")
         guard let url, let authentication else { return nil }
         return ServerConfiguration(
@@ -24,8 +25,37 @@ extension ConfigurationDecoder {
             authentication: authentication,
             ca: ca,
             proxy: proxy,
+            api: api,
             clientName: name ?? ServerConfiguration.defaultClientName
         )
+    }
+
+    private func api(_ value: ConfigurationValue) -> ServerAPIConfiguration? {
+        let example = "a text such as \"https://realtime.example.com/api\""
+        guard
+            let object = value.object(
+                "an object such as {\"url\": \"https://realtime.example.com/api\", \"key\": {\"credential\": \"NAME\"}}",
+                keys: ["url", "key", "insecure_http"]
+            )
+        else { return nil }
+        let mayBePlain = object["insecure_http"]?.bool() ?? false
+        let key = object.required("key", "a reference such as {\"credential\": \"NAME\"}").flatMap { secret($0) }
+        guard let place = object.required("url", example), let url = url(place, [.http, .https], example) else {
+            return nil
+        }
+        guard url.isSecure || mayBePlain || Self.isLoopback(url.host) else {
+            place.reject(
+                "sends the key unencrypted to another host (\(url.host)), must be https, or set \"insecure_http\": true"
+            )
+            return nil
+        }
+        guard !url.target.bytes.contains(UInt8(ascii: "?")) else {
+            place.reject("has a query in it, must be \(example)")
+            return nil
+        }
+        let slash = url.target.bytes.last == UInt8(ascii: "/") ? "" : "/"
+        guard let key, let history = try? ServerURL(ByteString("\(url.text)\(slash)history")) else { return nil }
+        return ServerAPIConfiguration(history: history, key: key)
     }
 
     private func authentication(_ value: ConfigurationValue) -> Authentication? {

@@ -5,14 +5,23 @@ internal import RoomsTransport
 extension ServerConfiguration {
     /// What the connection to this server is made with; `hearing`: rooms of which it is wanted who comes and goes.
     func connectionOptions(secrets: SecretSource, hearing: Set<ByteString> = []) -> ConnectionOptions {
-        ConnectionOptions(
+        let tls = TLSSettings(authorityFile: ca?.string)
+        return ConnectionOptions(
             url: url,
             policy: ConnectionPolicy(
                 name: clientName,
                 version: ByteString(Version.number),
                 tokens: authentication.tokenSource(secrets: secrets, hearing: hearing)
             ),
-            webSocket: WebSocketOptions(tls: TLSSettings(authorityFile: ca?.string), proxy: proxy?.string)
+            webSocket: WebSocketOptions(tls: tls, proxy: proxy?.string),
+            history: api.map { api in
+                HistoryAPI(
+                    url: api.history,
+                    key: { try secrets.load(api.key) },
+                    tls: tls,
+                    proxy: proxy?.string
+                )
+            }
         )
     }
 }

@@ -16,6 +16,7 @@ final class ConnectionDriver {
     private let take: ([SinkItem]) -> Intake
     private let logger: Logger
     private var machine: ConnectionStateMachine
+    private let history: HistoryDesk?
 
     private var stream: WebSocketStream?
     private var streamGeneration: UInt64 = 0
@@ -41,7 +42,10 @@ final class ConnectionDriver {
         self.options = options
         self.take = take
         self.logger = logger
-        machine = ConnectionStateMachine(policy: options.policy, rooms: rooms)
+        history = options.history.map { HistoryDesk($0, transport: transport) }
+        var policy = options.policy
+        policy.hasHistoryAPI = history != nil
+        machine = ConnectionStateMachine(policy: policy, rooms: rooms)
     }
 
     var tally: Tally { machine.tally }
@@ -133,10 +137,15 @@ final class ConnectionDriver {
         switch action {
         case .dial(let generation): dial(generation)
         case .close(let code, let reason):
+            history?.cancel()
             guard let stream else { return }
             self.stream = nil
             closing[streamGeneration] = stream
             stream.close(code: code, reason: ByteString(reason.rawValue))
+        case .ask(let question):
+            history?.ask(question) { [weak self] outcome in
+                self?.run { $0.apiAnswered(question, outcome, &$1) }
+            }
         case .pauseReading: stream?.pauseReading()
         case .resumeReading: stream?.resumeReading()
         }
@@ -235,6 +244,7 @@ final class ConnectionDriver {
         }
         guard generation == streamGeneration else { return }
         stream = nil
+        history?.cancel()
         run { $0.ended(ConnectionEnd(end), generation: generation, &$1) }
     }
 }

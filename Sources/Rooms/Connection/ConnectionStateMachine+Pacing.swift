@@ -7,6 +7,8 @@ extension ConnectionStateMachine {
     static let mostTokenBytes = 48 * 1_024
     /// With the rest of the command they are 64 KiB.
     static let mostPublishBytes = 64 * 1_024 - 32
+    /// To the server's API at once.
+    private static let mostQuestions = 4
 
     var isReady: Bool {
         if case .ready = state { return true }
@@ -127,7 +129,8 @@ extension ConnectionStateMachine {
     /// Only when nothing else is awaited or wanted; of several suspects the one that waited longest for its turn.
     private mutating func sendSuspect(_ turn: inout Turn) {
         guard window.isEmpty else { return }
-        let first = queue.filter { sessions[$0].accusation == nil }.min { left, right in
+        let onConnection = queue.filter { sessions[$0].accusation == nil && sessions[$0].wish != .apiPage }
+        let first = onConnection.min { left, right in
             (sessions[left].lastTried, sessions[left].missing) < (sessions[right].lastTried, sessions[right].missing)
         }
         guard let first, let wish = sessions[first].wish else { return }
@@ -141,6 +144,7 @@ extension ConnectionStateMachine {
         for room: Int,
         _ turn: inout Turn
     ) -> Bool {
+        if wish == .apiPage, questions >= Self.mostQuestions { return false }
         guard window.admits(isHeavy: wish.isHeavy, isAlone: false) else { return false }
         isQueued[room] = false
         send(wish, for: room, isAlone: false, &turn)
@@ -186,6 +190,7 @@ extension ConnectionStateMachine {
                 return enqueue(room)
             }
         }
+        if wish == .apiPage { return ask(for: room, &turn) }
         company.heard(room)
         let id = nextID()
         let request = sessions[room].start(wish, token: token)
@@ -200,6 +205,20 @@ extension ConnectionStateMachine {
             )
         )
         turn.commands.append(Command(id: id, request))
+    }
+
+    private mutating func ask(for room: Int, _ turn: inout Turn) {
+        guard case .history(let request) = sessions[room].start(.apiPage, token: nil) else { return }
+        questions += 1
+        turn.actions.append(.ask(HistoryQuestion(room: room, attempt: sessions[room].attempt, request: request)))
+    }
+
+    /// Never called for a connection that is over.
+    mutating func apiAnswered(_ question: HistoryQuestion, _ outcome: HistoryOutcome, _ turn: inout Turn) {
+        questions -= 1
+        sessions[question.room].apiAnswered(outcome, attempt: question.attempt, &turn)
+        noteAnswer(from: question.room)
+        settle(&turn)
     }
 
     /// Never 0: that is the pong's.
@@ -228,7 +247,7 @@ extension SessionStateMachine.Wish {
     var needsToken: Bool {
         switch self {
         case .subscribe, .refresh: true
-        case .page, .unsubscribe, .count: false
+        case .page, .apiPage, .unsubscribe, .count: false
         }
     }
 }

@@ -85,6 +85,8 @@ struct ConnectionStateMachine {
     var requests: [UInt32: UInt64] = [:]
     /// What the app asked for and was not sent yet.
     var waitingRequests: [AppRequest] = []
+    /// How many questions to the server's API are on their way.
+    var questions = 0
 
     // The server's own doing
     /// Rooms that nobody joined.
@@ -315,6 +317,7 @@ struct ConnectionStateMachine {
         refreshAt = nil
         awaitsToken = false
         failRequests(&turn)
+        questions = 0
         client = .empty
         silenceLimit = nil
         answersPings = false

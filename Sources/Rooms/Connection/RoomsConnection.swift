@@ -8,15 +8,19 @@ package struct ConnectionOptions: Sendable {
     package var policy: ConnectionPolicy
     /// TLS, proxy, headers, limits; the subprotocol is set by the connection.
     package var webSocket: WebSocketOptions
+    /// For histories that clients may not read.
+    package var history: HistoryAPI?
 
     package init(
         url: ServerURL,
         policy: ConnectionPolicy = ConnectionPolicy(),
-        webSocket: WebSocketOptions = WebSocketOptions()
+        webSocket: WebSocketOptions = WebSocketOptions(),
+        history: HistoryAPI? = nil
     ) {
         self.url = url
         self.policy = policy
         self.webSocket = webSocket
+        self.history = history
     }
 }
 

@@ -6,6 +6,7 @@ extension SessionStateMachine {
     /// Everything behind the position up to `target` is missing.
     mutating func startFilling(upTo target: UInt64, _ turn: inout Turn) {
         live = LiveBuffer(target: target)
+        api.restart()
         state = .filling
         if let position, position.offset >= target { endFilling(&turn) }
     }
@@ -28,7 +29,7 @@ extension SessionStateMachine {
         if let now = position, now.offset >= target { endFilling(&turn) }
     }
 
-    private mutating func endFilling(_ turn: inout Turn) {
+    mutating func endFilling(_ turn: inout Turn) {
         if !isAnchored { anchor(&turn) }
         let waiting = live.take()
         becomeLive(&turn)
@@ -47,12 +48,13 @@ extension SessionStateMachine {
         }
     }
 
-    private mutating func pausePages(_ turn: inout Turn) {
+    mutating func pausePages(_ turn: inout Turn) {
         pausedUntil = turn.now + policy.backoff.delay(step: troubles, random: turn.random)
         troubles += 1
     }
 
-    private mutating func historyRefused(_ error: ErrorReply, _ turn: inout Turn) {
+    mutating func historyRefused(_ error: ErrorReply, _ turn: inout Turn) {
+        if policy.hasHistoryAPI, !api.isRefused { return useAPI(error, &turn) }
         isHistoryRefused = true
         if avoidsRecovery {
             // The pages were in place of a recovery, which is allowed: ask for that after all.

@@ -49,6 +49,8 @@ struct SessionStateMachine {
     enum Wish: Equatable {
         case subscribe(isRecovery: Bool)
         case page
+        /// Through the server's API, not on the connection.
+        case apiPage
         case unsubscribe
         case refresh
         case count
@@ -95,6 +97,7 @@ struct SessionStateMachine {
     // Catching up
     var live = LiveBuffer()
     var page = PageSize()
+    var api = APIReading()
     /// The reply to a recovery did not come through: join without one and fill by pages.
     var avoidsRecovery = false
     /// Recoveries that did not come through where nothing else can be to blame.
@@ -192,7 +195,7 @@ struct SessionStateMachine {
         switch state {
         case .wanting: return .subscribe(isRecovery: recoverySince != nil)
         case .parting: return .unsubscribe
-        case .filling: return refreshAt == .due ? .refresh : .page
+        case .filling: return refreshAt == .due ? .refresh : api.isUsed ? .apiPage : .page
         case .live: return refreshAt == .due ? .refresh : counting.isDue ? .count : nil
         case .away, .joining, .leaving, .failed, .resting, .gone: return nil
         }
@@ -236,6 +239,7 @@ struct SessionStateMachine {
         attempt &+= 1
         refreshAt = nil
         counting.end()
+        api.restart()
         live = LiveBuffer()
         if !isAnchored { position = nil }
         awaitsToken = false
@@ -272,6 +276,8 @@ struct SessionStateMachine {
             request.limit = Int32(page.limit)
             request.since = StreamPosition(offset: position?.offset ?? 0, epoch: position?.epoch ?? .empty)
             return .history(request)
+        case .apiPage:
+            return .history(apiQuestion)
         case .unsubscribe:
             state = .leaving
             return .unsubscribe(channel: name)

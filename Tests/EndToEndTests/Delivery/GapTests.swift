@@ -178,6 +178,7 @@ final class GapScene {
     init(
         _ server: some RealtimeServer,
         room: String,
+        environment: [String: String] = [:],
         _ setup: (inout BridgeSetup) -> Void = { _ in }
     ) async throws {
         try await server.start()
@@ -187,7 +188,7 @@ final class GapScene {
         receiver = try RecordingReceiver()
         var configuration = BridgeSetup(server, receiver: receiver, rooms: [room])
         setup(&configuration)
-        bridge = try BridgeProcess(configuration)
+        bridge = try BridgeProcess(configuration, environment: environment)
         try await bridge.start()
         try await bridge.joined([room])
     }
