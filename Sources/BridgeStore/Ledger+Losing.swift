@@ -79,7 +79,7 @@ extension Ledger {
             lane.next = loss.row + 1
             if let last = lane.losses.indices.last {
                 if lane.losses[last].extend(by: loss) { return }
-                if isNotice { return lane.losses[last].move(to: loss) }
+                if isNotice, lane.losses[last].reason == loss.reason { return lane.losses[last].move(to: loss) }
             }
             lane.losses.append(loss)
         }
