@@ -33,6 +33,7 @@ final class Daemon {
     private var intakes: [EventIntake] = []
     private var connections: [RoomsConnection] = []
     private var control: ControlServer?
+    private var credentialWatch: CredentialWatch?
     /// Set by the store's thread, at the latest while it stops.
     private let storeFailure = Lock<StoreError?>(nil)
     private var isStopping = false
@@ -90,11 +91,14 @@ final class Daemon {
             losing: configuration.endpoints.map(\.lossRule),
             routes: plan.routes
         )
+        let endpoints = try zip(configuration.endpoints, snapshot.endpoints).map {
+            (id: $1, configuration: $0, credentials: try $0.credentials(secrets))
+        }
         let dispatcher = Dispatcher(
             transport: deliverLoop,
             storeID: snapshot.storeID,
-            endpoints: try zip(configuration.endpoints, snapshot.endpoints).map {
-                var settings = try $0.settings(id: $1, secrets: secrets)
+            endpoints: endpoints.map {
+                var settings = $0.configuration.settings(id: $0.id, $0.credentials)
                 settings.stream?.hasOneServer = configuration.servers.count == 1
                 return settings
             },
@@ -114,6 +118,7 @@ final class Daemon {
         start(store, dispatcher)
         let daemon = LoopBound(self, on: main)
         main.post { daemon.value.serveControl(listener, store, snapshot.storeID) }
+        main.post { daemon.value.watchCredentials(endpoints, dispatcher) }
         if store.isNew {
             logger.notice(
                 "a new state directory: rooms begin where the configuration says",
@@ -246,6 +251,18 @@ final class Daemon {
         }
     }
 
+    private func watchCredentials(
+        _ endpoints: [(id: EndpointID, configuration: EndpointConfiguration, credentials: EndpointCredentials)],
+        _ dispatcher: Dispatcher
+    ) {
+        guard !isStopping else { return }
+        let watch = CredentialWatch(endpoints, secrets: secrets, loop: main, logger: logger) {
+            dispatcher.renew($0, of: $1)
+        }
+        watch.start()
+        credentialWatch = watch
+    }
+
     private func statusChanged() {
         guard !isStatusDue, !isStopping else { return }
         isStatusDue = true
@@ -291,6 +308,7 @@ final class Daemon {
     /// Ends the main loop.
     private func leave() {
         control?.stop()
+        credentialWatch?.stop()
         main.stop()
     }
 

@@ -15,6 +15,8 @@ protocol Carrier: AnyObject {
     func flush()
     /// Ends what is overdue.
     func check(_ now: Instant)
+    /// What begins from now on is sent with the new secrets and certificates.
+    func renew(_ settings: EndpointSettings)
     /// Lets go of every connection without a word to the owner.
     func close()
 }

@@ -70,6 +70,11 @@ package final class Dispatcher: Sendable {
         if !letters.isEmpty { inbox.put(.retried(letters)) }
     }
 
+    /// What begins from now on is sent with these; from any thread.
+    package func renew(_ credentials: EndpointCredentials, of endpoint: EndpointID) {
+        transport.loop.post { [core] in core.value.renew(credentials, of: endpoint) }
+    }
+
     /// The dead letters of the endpoint have a place again; from any thread.
     package func placeCame(_ endpoint: EndpointID) {
         inbox.put(.freed(endpoint))

@@ -92,6 +92,11 @@ final class DispatcherCore {
         transport.loop.schedule(after: limit) { [weak self] in self?.finishDrain() }
     }
 
+    func renew(_ credentials: EndpointCredentials, of endpoint: EndpointID) {
+        guard let place = index[endpoint] else { return }
+        endpoints[place].renew(credentials)
+    }
+
     private func takeInbox() {
         inbox.drain(into: &batch)
         guard !batch.isEmpty else { return }

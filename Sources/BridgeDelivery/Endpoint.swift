@@ -8,7 +8,7 @@ internal import RoomsTransport
 final class Endpoint: CarrierOwner {
     private static let fullCarrierPause = Duration.milliseconds(20)
 
-    let settings: EndpointSettings
+    private(set) var settings: EndpointSettings
     private let transport: TransportLoop
     private let report: EndpointReport
     private let settled: (Settlement) -> Void
@@ -100,6 +100,11 @@ final class Endpoint: CarrierOwner {
         if let deadline = machine.nextDeadline() {
             arm(carrier.canBegin ? deadline : max(deadline, now + Self.fullCarrierPause))
         }
+    }
+
+    func renew(_ credentials: EndpointCredentials) {
+        settings.use(credentials)
+        carrier?.renew(settings)
     }
 
     func connectionEnded() {

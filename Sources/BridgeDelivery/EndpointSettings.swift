@@ -13,8 +13,8 @@ package struct EndpointSettings: Sendable {
     package var path: ByteString
     /// The value of the `host` header.
     package var host: ByteString
-    /// Decoded keys (`SigningSecret.decode`), the newest first; none: unsigned.
-    package var signing: [Secret]
+    /// The newest first; none: unsigned.
+    package var signing: [SigningKey]
     /// Fields that every request carries, among them `authorization`.
     package var headers: [Header] = []
     package var userAgent: ByteString = "roombridge"
@@ -43,7 +43,7 @@ package struct EndpointSettings: Sendable {
     package var laneBytes = 256 * 1024
     package var totalBytes = 8 * 1024 * 1024
 
-    package struct Header: Sendable {
+    package struct Header: Hashable, Sendable {
         package var name: ByteString
         package var value: Secret
 
@@ -59,7 +59,7 @@ package struct EndpointSettings: Sendable {
         target: StreamTarget,
         path: ByteString,
         host: ByteString,
-        signing: [Secret] = []
+        signing: [SigningKey] = []
     ) {
         self.id = id
         self.name = name

@@ -4,9 +4,10 @@ internal import RoomsTransport
 
 /// One request for each attempt, on connections that are kept.
 final class HTTPCarrier: Carrier, HTTPConnectionOwner {
-    private let settings: EndpointSettings
+    private var settings: EndpointSettings
     private let transport: TransportLoop
-    private let writer: RequestWriter
+    private let storeID: ByteString
+    private var writer: RequestWriter
     private let classifier: ResponseClassifier
     private let buffer: UnsafeMutableRawBufferPointer
     private unowned let owner: any CarrierOwner
@@ -25,12 +26,8 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
         self.transport = transport
         self.buffer = buffer
         self.owner = owner
-        writer = RequestWriter(
-            beginning: Self.beginning(settings),
-            storeID: storeID,
-            keys: settings.signing,
-            format: settings.format
-        )
+        self.storeID = storeID
+        writer = Self.writer(settings, storeID)
         classifier = ResponseClassifier(settings.statusPolicy, givesUp: settings.givesUp)
     }
 
@@ -79,6 +76,14 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
         for connection in connections { connection.check(now) }
     }
 
+    func renew(_ settings: EndpointSettings) {
+        let hasMoved = self.settings.target != settings.target
+        self.settings = settings
+        writer = Self.writer(settings, storeID)
+        guard hasMoved else { return }
+        for connection in connections { connection.move(to: settings.target) }
+    }
+
     func close() {
         for connection in connections { connection.close() }
     }
@@ -117,6 +122,15 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
         let connection = HTTPConnection(transport, settings, buffer: buffer, owner: self)
         connections.append(connection)
         return connection
+    }
+
+    private static func writer(_ settings: EndpointSettings, _ storeID: ByteString) -> RequestWriter {
+        RequestWriter(
+            beginning: beginning(settings),
+            storeID: storeID,
+            keys: settings.signing,
+            format: settings.format
+        )
     }
 
     private static func beginning(_ settings: EndpointSettings) -> RequestHead {

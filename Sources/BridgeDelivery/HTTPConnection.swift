@@ -44,7 +44,7 @@ final class HTTPConnection {
     var batch = BatchIDs()
     private(set) var deadline = Instant.distantFuture
     private let transport: TransportLoop
-    private let target: StreamTarget
+    private var target: StreamTarget
     private let timeouts: DeliveryTimeouts
     private let isEncrypted: Bool
     /// Whether an answer's body may say something.
@@ -60,6 +60,8 @@ final class HTTPConnection {
     private var idleTime: Duration
     private var totalDeadline = Instant.distantFuture
     private var hasRetried = false
+    /// The target has changed since this connection was begun.
+    private var isOutdated = false
 
     /// `buffer` is the loop's, shared by all connections.
     init(
@@ -126,11 +128,22 @@ final class HTTPConnection {
         deadline = .distantFuture
     }
 
+    /// Requests that begin from now on go there, with other certificates perhaps; one on its way ends where it is.
+    func move(to target: StreamTarget) {
+        self.target = target
+        switch state {
+        case .closed: break
+        case .idle: close()
+        case .connecting, .exchanging: isOutdated = true
+        }
+    }
+
     // MARK: connecting and sending
 
     private func connect(_ now: Instant) {
         deadline = totalDeadline
         owner.arm(deadline)
+        isOutdated = false
         state = .connecting(
             transport.connect(target, timeout: timeouts.connect) { [unowned self] in connected($0) }
         )
@@ -250,7 +263,7 @@ final class HTTPConnection {
         }
         answers += 1
         let now = transport.loop.now
-        if isClean, decoder.isReusable, sent == request.bytes.count, now - openedAt < Self.longestLife {
+        if isClean, !isOutdated, decoder.isReusable, sent == request.bytes.count, now - openedAt < Self.longestLife {
             if answers == 1 { limitIdleTime() }
             state = .idle(stream)
             deadline = now + idleTime

@@ -18,7 +18,7 @@ final class RequestWriter {
     private var signatures: [UInt8] = []
 
     /// `beginning` holds the fields that are the same in every request.
-    init(beginning: RequestHead, storeID: ByteString, keys: [Secret], format: DeliveryFormat = .standard) {
+    init(beginning: RequestHead, storeID: ByteString, keys: [SigningKey], format: DeliveryFormat = .standard) {
         self.beginning = beginning
         self.format = format
         ids = WebhookID(storeID: storeID)

@@ -99,6 +99,12 @@ package enum MessageID {
             "1188927d7f6d4758999a173ca8999d40",
         "the endpoint is well again":
             "7462cd02d82344fdac80d7539e7de142",
+        "changed secrets or certificates are in use from now on":
+            "7cc77341c3af4d0dac58c679234e6b25",
+        "the secrets and certificates can be read again, nothing has changed":
+            "70212cf1ae9843e991b7a22a940cc7c7",
+        "changed secrets or certificates cannot be used, the last good ones stay in use":
+            "54d37da6182144b0a193039b4ff9b67c",
         "an event was not accepted, its room waits":
             "5f1c68a8467047779fbbe13095cb6b10",
         "the room's events are accepted again":

@@ -14,6 +14,20 @@ static inline CURLcode shim_setopt_pointer(CURL *_Nonnull easy, CURLoption optio
 static inline CURLcode shim_setopt_list(CURL *_Nonnull easy, CURLoption option, struct curl_slist *_Nullable value) {
     return curl_easy_setopt(easy, option, value);
 }
+static inline CURLcode shim_setopt_blob(
+    CURL *_Nonnull easy, CURLoption option, const void *_Nonnull bytes, size_t count
+) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+/* libcurl has kept what it read of a CA file since 7.87. */
+static inline void shim_forget_authorities(CURL *_Nonnull easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+#else
+    (void)easy;
+#endif
+}
 static inline CURLcode shim_setopt_write(CURL *_Nonnull easy, curl_write_callback _Nullable function) {
     return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, function);
 }

@@ -1,16 +1,17 @@
 internal import CRoomsLinux
 internal import Glibc
 
-/// Tells when a file appears or its rights change; its directory need not be there yet.
+/// Tells when a file appears, its rights change or, if asked to, somebody has written to it; its directory need not be there yet.
 ///
 /// Belongs to its loop's thread. It may tell too often, and where the kernel has no watches left it tells nothing: what
 /// waits for it needs a timer as well.
 package final class PathWatch {
     private static let bufferSize = 4_096
-    private static let mask =
+    private static let usualMask =
         UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_ATTRIB) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
         | UInt32(IN_ONLYDIR)
 
+    private let mask: UInt32
     private let loop: EventLoop
     private let path: [UInt8]
     private let changed: () -> Void
@@ -22,7 +23,13 @@ package final class PathWatch {
     private var isCancelled = false
 
     /// `path` is absolute.
-    package init(_ path: ByteString, on loop: EventLoop, _ changed: @escaping () -> Void) {
+    package init(
+        _ path: ByteString,
+        on loop: EventLoop,
+        tellsOfContent: Bool = false,
+        _ changed: @escaping () -> Void
+    ) {
+        mask = Self.usualMask | (tellsOfContent ? UInt32(IN_CLOSE_WRITE) : 0)
         self.loop = loop
         self.path = path.bytes
         self.changed = changed
@@ -51,7 +58,7 @@ package final class PathWatch {
             let directory = slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash])
             let found = (directory + [0]).withUnsafeBytes { bytes in
                 bytes.baseAddress.map {
-                    inotify_add_watch(descriptor, $0.assumingMemoryBound(to: CChar.self), Self.mask)
+                    inotify_add_watch(descriptor, $0.assumingMemoryBound(to: CChar.self), mask)
                 } ?? -1
             }
             guard found < 0 else {

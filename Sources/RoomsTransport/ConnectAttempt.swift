@@ -143,13 +143,7 @@ final class ConnectAttempt: CurlWork {
             return
         }
         shim_setopt_string(easy, CURLOPT_URL, "https://\(host):\(target.port)/")
-        shim_setopt_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let file = settings.authorityFile {
-            shim_setopt_string(easy, CURLOPT_CAINFO, file)
-            shim_setopt_string(easy, CURLOPT_CAPATH, nil)
-        }
-        if let file = settings.certificateFile { shim_setopt_string(easy, CURLOPT_SSLCERT, file) }
-        if let file = settings.keyFile { shim_setopt_string(easy, CURLOPT_SSLKEY, file) }
+        settings.apply(to: easy)
     }
 }
 

@@ -1,19 +1,5 @@
 package import RoomsRuntime
 
-/// How the certificate of a server is checked, and ours shown; the check itself cannot be turned off.
-package struct TLSSettings: Hashable, Sendable {
-    /// The authorities to trust in place of the system's.
-    package var authorityFile: String?
-    package var certificateFile: String?
-    package var keyFile: String?
-
-    package init(authorityFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) {
-        self.authorityFile = authorityFile
-        self.certificateFile = certificateFile
-        self.keyFile = keyFile
-    }
-}
-
 /// Where a stream leads: a TCP port, or a Unix socket.
 package struct StreamTarget: Hashable, Sendable {
     package enum Security: Hashable, Sendable {

@@ -163,13 +163,7 @@ final class Transfer: CurlWork {
         shim_setopt_string(easy, CURLOPT_NOPROXY, "")
         shim_setopt_long(easy, CURLOPT_HTTPPROXYTUNNEL, request.proxy == nil ? 0 : 1)
         shim_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        shim_setopt_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let file = request.tls.authorityFile {
-            shim_setopt_string(easy, CURLOPT_CAINFO, file)
-            shim_setopt_string(easy, CURLOPT_CAPATH, nil)
-        }
-        if let file = request.tls.certificateFile { shim_setopt_string(easy, CURLOPT_SSLCERT, file) }
-        if let file = request.tls.keyFile { shim_setopt_string(easy, CURLOPT_SSLKEY, file) }
+        request.tls.apply(to: easy)
     }
 }
 

@@ -6,6 +6,8 @@ enum Help {
         case .run: run
         case .check: check
         case .deadLetters: deadLetters
+        case .keygen: keygen
+        case .verify: verify
         case .version: "usage: roombridge version\n\nPrints the version of RoomBridge and of the libraries it uses."
         }
     }
@@ -20,11 +22,13 @@ enum Help {
           run           joins the rooms and delivers their events until SIGTERM
           check         reads the configuration and says what is wrong with it or what it would do
           dead-letters  lists, shows, sends again, exports and removes events that endpoints refused for good
+          keygen        makes a signing secret
+          verify        checks the signature of a captured request
           version       prints versions
           help          prints this, or more about one command: roombridge help run
 
         exit codes:
-          0 done   64 command line   69 another process uses the state directory, or
+          0 done   1 verify: not right   64 command line   69 another process uses the state directory, or
           none does and a command needs it   73 state cannot be created   74 reading or writing failed   78 configuration
         """
 
@@ -62,6 +66,39 @@ enum Help {
 
           --control PATH    the service's control socket
           --state-dir DIR   where it is unless --control says so ($STATE_DIRECTORY, else /var/lib/roombridge)
+        """
+
+    private static let keygen = """
+        usage: roombridge keygen [--ed25519] [--out FILE]
+               roombridge keygen --show-public FILE
+
+        Prints a new signing secret, whsec_ and the base64 of 32 random bytes: the endpoint's "signing" and the receiver
+        need the same.
+
+          --ed25519            a pair of keys in place of it, for signatures v1a: the secret (whsk_…) is for "signing"
+                               alone, receivers get the public key (whpk_…), which is printed to standard error
+          --out FILE           writes the secret to a new file that only its owner can read; the public key is then
+                               printed to standard output
+          --show-public FILE   prints the public key of the whsk_ secret in FILE (-: standard input), and makes none
+        """
+
+    private static let verify = """
+        usage: roombridge verify KEYS [--received TIME] [--tolerance TIME] [REQUEST]
+               roombridge verify KEYS [--received TIME] [--tolerance TIME] --headers FILE --body FILE
+
+        Checks the signature of a captured request as its receiver does, and says what is wrong: a missing header, too old,
+        the wrong key, a body that was changed. Exits with 0 when it is right, with 1 when it is not.
+
+        REQUEST is a file with header lines (a request line before them or not), an empty line and the body, byte for byte;
+        standard input when it is left out or is -.
+
+        KEYS is one or both of
+          --secret FILE      a secret (whsec_…, whsk_…) or a public key (whpk_…) is in it; may be given several times
+          --config FILE --endpoint NAME   the secrets of that endpoint
+
+          --headers FILE     the header lines alone, with --body FILE
+          --received TIME    when it came: seconds since 1970, or such as 2026-11-30T02:00:00Z (now)
+          --tolerance TIME   how old it may have been then (5m)
         """
 
     private static let check = """

@@ -5,6 +5,8 @@ enum Invocation: Equatable {
     case run(config: String, stateDirectory: String?, control: String?)
     case check(config: String)
     case deadLetters(DeadLetterCommand)
+    case keygen(KeygenCommand)
+    case verify(VerifyCommand)
     case version
     /// Of one command, or of all.
     case help(Command?)
@@ -12,7 +14,7 @@ enum Invocation: Equatable {
     enum Command: String, CaseIterable {
         case run, check
         case deadLetters = "dead-letters"
-        case version, help
+        case keygen, verify, version, help
     }
 
     static let defaultConfig = "/etc/roombridge/config.json"
@@ -49,6 +51,10 @@ enum Invocation: Equatable {
             return .check(config: options["--config"] ?? defaultConfig)
         case .deadLetters:
             return .deadLetters(try DeadLetterCommand(arguments: rest))
+        case .keygen:
+            return .keygen(try KeygenCommand(arguments: rest))
+        case .verify:
+            return .verify(try VerifyCommand(arguments: rest))
         case .version:
             _ = try Options(rest, of: command, [])
             return .version

@@ -11,6 +11,10 @@ enum Program {
                 return Service.run(config: config, stateDirectory: stateDirectory, control: control).rawValue
             case .deadLetters(let command):
                 return run(command).rawValue
+            case .keygen(let command):
+                return run { () throws(CommandError) in try command.run(say: { print($0) }, remark: complain) }.rawValue
+            case .verify(let command):
+                return run { () throws(CommandError) in try command.run { print($0) } }.rawValue
             case .check(let config):
                 return check(config).rawValue
             case .version:
@@ -42,6 +46,16 @@ enum Program {
             return .success
         } catch {
             complain("roombridge: \(error.message)")
+            return error.exitCode
+        }
+    }
+
+    private static func run(_ command: () throws(CommandError) -> Void) -> ExitCode {
+        do throws(CommandError) {
+            try command()
+            return .success
+        } catch {
+            complain(error.message)
             return error.exitCode
         }
     }

@@ -249,6 +249,48 @@ import Testing
             #"3:66: endpoints.app.signing[0]: has the secret itself in the configuration, must be a reference: {"credential": "NAME"} (systemd), {"file": "PATH"} (mode 0600) or {"env": "NAME"}"#
         ),
         .endpoint(
+            #"{"url": "http://127.0.0.1/x", "signing": [{"env": "A", "until": "tomorrow"}, {"env": "B"}]}"#,
+            "3:66: endpoints.app.signing[0]: the environment has no variable A, must be set",
+            #"3:88: endpoints.app.signing[0].until: is "tomorrow", must be a moment with its zone such as "2026-11-30T02:00:00Z""#,
+            "3:101: endpoints.app.signing[1]: the environment has no variable B, must be set"
+        ),
+        // What has ended need not be there any more.
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "signing": [{"env": "A", "until": "2020-01-01T00:00:00Z"}]}"#,
+            #"3:65: endpoints.app.signing: has an end ("until") for each secret, must have one without: requests would go out unsigned"#
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "bearer": "abc", "headers": {"Host": {"env": "A"}, "webhook-id": {"env": "A"}}}"#,
+            #"3:64: endpoints.app.bearer: has the secret itself in the configuration, must be a reference: {"credential": "NAME"} (systemd), {"file": "PATH"} (mode 0600) or {"env": "NAME"}"#,
+            "3:83: endpoints.app.headers.Host: is a header that RoomBridge writes itself, leave it out",
+            "3:105: endpoints.app.headers.webhook-id: is a header that RoomBridge writes itself, leave it out"
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "bearer": {"env": "A", "until": "2030-01-01T00:00:00Z"}, "headers": {"Authorization": {"env": "B"}, "a b": {"env": "B"}}}"#,
+            "3:64: endpoints.app.bearer: the environment has no variable A, must be set",
+            "3:86: endpoints.app.bearer.until: has a meaning only in \"signing\", leave it out",
+            "3:123: endpoints.app.headers.Authorization: stands beside \"bearer\", must be one of the two",
+            "3:154: endpoints.app.headers[\"a b\"]: is no name of a header, must be made of letters, digits and \"-\""
+        ),
+        .endpoint(
+            #"{"url": "http://127.0.0.1/x", "client_certificate": "/c.pem", "client_key": {"env": "A"}}"#,
+            "3:76: endpoints.app.client_certificate: has a meaning only with https, leave it out",
+            "3:100: endpoints.app.client_key: has a meaning only with https, leave it out"
+        ),
+        .endpoint(
+            #"{"url": "https://127.0.0.1/x", "client_certificate": "/c.pem"}"#,
+            #"3:77: endpoints.app.client_certificate: stands alone, must have its "client_key" beside it, such as {"file": "PATH"}"#
+        ),
+        .endpoint(
+            #"{"url": "https://127.0.0.1/x", "client_key": {"env": "A"}}"#,
+            "3:69: endpoints.app.client_key: stands alone, must have its \"client_certificate\" beside it"
+        ),
+        .endpoint(
+            #"{"unix": "/run/x.sock", "protocol": "ndjson", "bearer": {"env": "A"}}"#,
+            "3:80: endpoints.app.bearer: has a meaning only with HTTP, leave it out",
+            "3:80: endpoints.app.bearer: the environment has no variable A, must be set"
+        ),
+        .endpoint(
             #"{"url": "http://127.0.0.1/x", "sining": []}"#,
             #"3:54: endpoints.app.sining: is not a known key; did you mean "signing"?"#
         ),

@@ -40,10 +40,11 @@ import Testing
         """
     }
 
-    @Test func `everything that can be set is read`() throws {
+    @Test func `everything that can be set is read`() async throws {
         try write("secret\n", to: "token")
         try write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "signing", mode: 0o640)
-        try write("-----BEGIN CERTIFICATE-----\nx\n", to: "ca.pem", mode: 0o644)
+        let authority = try await TestAuthority()
+        try write(String(contentsOfFile: authority.file, encoding: .utf8), to: "ca.pem", mode: 0o644)
         let configuration = try load(
             """
             {
@@ -115,7 +116,7 @@ import Testing
         let app = configuration.endpoints[0]
         guard case .url(let url, mayBePlain: false) = app.target else { return #expect(Bool(false)) }
         #expect(url.text == "https://app.example.com:8443/hooks?x=1")
-        #expect(app.signing == [.file(ByteString(folder.file("signing")))])
+        #expect(app.signing.map(\.secret) == [.file(ByteString(folder.file("signing")))])
         #expect(app.concurrency == 8)
         guard case .unix("/run/app/http.sock", "/hooks") = configuration.endpoints[1].target else {
             return #expect(Bool(false))

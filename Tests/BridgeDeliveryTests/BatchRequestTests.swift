@@ -86,7 +86,12 @@ import Testing
         settings.format = format
         settings.batch = BatchLimits(maxEvents: 10)
         let beginning = try settings.requestBeginning()
-        let writer = RequestWriter(beginning: beginning, storeID: "k9", keys: [Self.key], format: format)
+        let writer = RequestWriter(
+            beginning: beginning,
+            storeID: "k9",
+            keys: [SigningKey(.symmetric, Self.key)],
+            format: format
+        )
         let run = (0..<5).map { index -> PendingDelivery in
             let body: RecordBody =
                 index == 2

@@ -16,7 +16,10 @@ import Testing
         var payloads = PayloadGenerator(seed: seed)
         let writers = try DeliveryFormat.allCases.map { format in
             let head = try RequestHead(method: "POST", target: "/hook", host: "localhost")
-            return (format, RequestWriter(beginning: head, storeID: "k9", keys: [Self.key], format: format))
+            return (
+                format,
+                RequestWriter(beginning: head, storeID: "k9", keys: [SigningKey(.symmetric, Self.key)], format: format)
+            )
         }
         let authenticator = MessageAuthenticator(key: Self.key)
         var request = RequestHead()

@@ -78,6 +78,14 @@ final class DeliveryRig: Sendable {
         try await body()
     }
 
+    /// Returns when what begins is sent with `credentials`.
+    func renew(_ credentials: EndpointCredentials) async {
+        dispatcher.renew(credentials, of: Sample.endpoint)
+        await withCheckedContinuation { continuation in
+            transport.loop.post { continuation.resume() }
+        }
+    }
+
     /// Begins to drain; what happens after this returns happens while it drains.
     func beginDrain(_ done: @escaping @Sendable () -> Void) async {
         dispatcher.drain(within: .seconds(30), done)

@@ -84,12 +84,12 @@ import Testing
         let request = try self.request(Sample.delivery(), keys: [key])
         let body = try #require(request.firstRange(of: "\r\n\r\n").map { request[$0.upperBound...] })
         let signed = "rb_k37rpn2nfcdpmmqplswj7znfinizvtkj.1614265330." + body
-        let code = MessageAuthenticator(key: key).authenticate(Array(signed.utf8))
+        let code = MessageAuthenticator(key: key.bytes).authenticate(Array(signed.utf8))
         let expected = "v1," + String(decoding: Base64.encode(code), as: UTF8.self)
         #expect(request.contains("webhook-signature: \(expected)\r\n"))
     }
 
-    private func request(_ delivery: PendingDelivery, attempt: Int = 1, keys: [Secret] = []) throws -> String {
+    private func request(_ delivery: PendingDelivery, attempt: Int = 1, keys: [SigningKey] = []) throws -> String {
         let beginning = try RequestHead(method: "POST", target: "/hook", host: "localhost")
         let writer = RequestWriter(beginning: beginning, storeID: "k9", keys: keys)
         var head = RequestHead()

@@ -96,8 +96,10 @@ import Testing
         let own = try await authority.issue("client")
         let settings = TLSSettings(
             authorityFile: authority.file,
-            certificateFile: own.certificateFile,
-            keyFile: own.keyFile
+            identity: ClientIdentity(
+                certificates: try ByteString(String(contentsOfFile: own.certificateFile, encoding: .utf8)),
+                key: try Secret(String(contentsOfFile: own.keyFile, encoding: .utf8))
+            )
         )
         let probe = try await client.connect(
             StreamTarget(host: "localhost", port: front.port, security: .tls(settings))

@@ -66,10 +66,15 @@ package struct EndpointConfiguration: Sendable {
     package var name: ByteString
     package var target: Target
     /// Each secret signs each request, so that one can be taken out of use while the other is in.
-    package var signing: [SecretReference]
+    package var signing: [SigningReference]
     /// Requests in flight at once, never two of one room.
     package var concurrency: Int
+    /// Fields of every request.
+    package var headers: [HeaderReference] = []
+    /// A file of certificates to trust in place of the system's.
     package var ca: ByteString?
+    /// What is shown to an endpoint that asks who we are.
+    package var identity: IdentityReference?
     /// What the operator says of single statuses.
     package var statusPolicy = StatusPolicy()
     /// An event that is refused for good becomes a dead letter; else its room waits.
@@ -87,6 +92,29 @@ package struct EndpointConfiguration: Sendable {
     package static let defaultLongestPause = Duration.seconds(86_400)
     package static let defaultConcurrency = 8
     package static let maximumConcurrency = 256
+}
+
+/// A secret that signs requests, and when it ceases to.
+package struct SigningReference: Hashable, Sendable {
+    package var secret: SecretReference
+    /// Milliseconds since 1970.
+    package var until: Int64?
+}
+
+/// A field of every request whose value is secret.
+package struct HeaderReference: Hashable, Sendable {
+    /// In lower case.
+    package var name: ByteString
+    package var secret: SecretReference
+    /// `Bearer` goes before the secret.
+    package var isBearer: Bool
+}
+
+/// A certificate of our own, and its key.
+package struct IdentityReference: Hashable, Sendable {
+    /// A file: the certificate, and those between it and the authority.
+    package var certificate: ByteString
+    package var key: SecretReference
 }
 
 /// One room of one server with everything that is routed from it.

@@ -12,7 +12,8 @@ extension ConfigurationDecoder {
             let object = entry.value.object(
                 "an object such as {\"url\": \"http://127.0.0.1:9000/hooks/rooms\"}",
                 keys: [
-                    "url", "unix", "protocol", "path", "signing", "concurrency", "ca", "insecure_http", "status",
+                    "url", "unix", "protocol", "path", "signing", "bearer", "headers", "concurrency", "ca",
+                    "client_certificate", "client_key", "insecure_http", "status",
                     "conflict", "on_poison", "infer_poison", "retry_after_max", "overflow", "max_age", "format", "ack",
                     "batch",
                 ]
@@ -21,7 +22,8 @@ extension ConfigurationDecoder {
         let target = target(object)
         let signing = object["signing"].flatMap { self.signing($0) } ?? []
         let concurrency = object["concurrency"]?.integer(in: 1...EndpointConfiguration.maximumConcurrency)
-        let ca = certificates(object, of: target)
+        let headers = headers(object)
+        let (ca, identity) = tls(object, of: target)
         let policy = statusPolicy(object)
         let longestPause = object["retry_after_max"]?.duration(upTo: "31d", written: "24h")
         let lossRule = lossRule(object)
@@ -40,7 +42,9 @@ extension ConfigurationDecoder {
             target: target,
             signing: signing,
             concurrency: concurrency ?? target.usualConcurrency,
+            headers: headers,
             ca: ca,
+            identity: identity,
             statusPolicy: policy,
             givesUp: givesUp,
             infersPoison: infersPoison,
@@ -101,20 +105,6 @@ extension ConfigurationDecoder {
         }
     }
 
-    private func certificates(
-        _ object: ConfigurationObject,
-        of target: EndpointConfiguration.Target?
-    ) -> ByteString? {
-        guard let value = object["ca"] else { return nil }
-        switch target {
-        case .url(let url, _) where url.isSecure: return certificates(value)
-        case nil: return nil
-        case .url, .unix, .stream:
-            value.reject("has a meaning only with https, leave it out")
-            return nil
-        }
-    }
-
     private func webTarget(
         _ value: ConfigurationValue,
         _ object: ConfigurationObject
@@ -169,27 +159,13 @@ extension ConfigurationDecoder {
     }
 
     private func streamTarget(_ socket: ByteString?, _ object: ConfigurationObject) -> EndpointConfiguration.Target? {
-        for key: ByteString in ["path", "signing", "format", "batch", "status", "conflict"] {
+        for key: ByteString in ["path", "signing", "bearer", "headers", "format", "batch", "status", "conflict"] {
             object[key]?.reject("has a meaning only with HTTP, leave it out")
         }
         let words = StreamAcknowledgement.allCases.map { ByteString($0.rawValue) }
         guard let ack = object["ack"] else { return socket.map { .stream(socket: $0, .read) } }
         guard let word = ack.word(of: words).flatMap({ StreamAcknowledgement(rawValue: $0.string) }) else { return nil }
         return socket.map { .stream(socket: $0, word) }
-    }
-
-    private func signing(_ value: ConfigurationValue) -> [SecretReference]? {
-        guard let values = value.list("a list of references such as [{\"credential\": \"NAME\"}]") else { return nil }
-        if values.isEmpty { value.reject("is empty, must have at least one secret; leave it out to sign nothing") }
-        return values.compactMap { value in
-            secret(value) { secret throws(InputError) in
-                do throws(SigningSecretError) {
-                    _ = try SigningSecret.decode(secret)
-                } catch {
-                    throw InputError(code: .malformed, message: error.message)
-                }
-            }
-        }
     }
 
     /// Names are not looked up here.

@@ -137,67 +137,6 @@ package struct ConfigurationDecoder {
 
     // MARK: what the parts share
 
-    /// A secret that is there and may be used; the reference, because it is read again when it is needed.
-    func secret(
-        _ value: ConfigurationValue,
-        check: (Secret) throws(InputError) -> Void = { (_: Secret) throws(InputError) in }
-    ) -> SecretReference? {
-        guard let reference = reference(value) else { return nil }
-        do throws(InputError) {
-            try check(secrets.load(reference))
-        } catch {
-            value.reject(error.message)
-            return nil
-        }
-        return reference
-    }
-
-    private func reference(_ value: ConfigurationValue) -> SecretReference? {
-        let wanted =
-            "a reference: {\"credential\": \"NAME\"} (systemd), {\"file\": \"PATH\"} (mode 0600) or {\"env\": \"NAME\"}"
-        if value.node.string != nil {
-            value.reject("has the secret itself in the configuration, must be \(wanted)")
-            return nil
-        }
-        guard let object = value.object(wanted, keys: ["credential", "file", "env"], later: ["until"]) else {
-            return nil
-        }
-        let given = (object["credential"], object["file"], object["env"])
-        switch given {
-        case (let credential?, nil, nil):
-            guard let name = credential.text("the name of a credential") else { return nil }
-            guard !name.bytes.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
-                credential.reject("is \"\(name)\", must be a name without \"/\"")
-                return nil
-            }
-            return .credential(name)
-        case (nil, let file?, nil):
-            return file.text("the path of a file").map { .file(resolve($0)) }
-        case (nil, nil, let variable?):
-            return variable.text("the name of an environment variable").map { .environment($0) }
-        default:
-            value.reject("must name exactly one of \"credential\", \"file\" and \"env\"")
-            return nil
-        }
-    }
-
-    /// A file of certificates.
-    func certificates(_ value: ConfigurationValue) -> ByteString? {
-        guard let text = value.text("the path of a file with certificates (PEM)") else { return nil }
-        let path = resolve(text)
-        do throws(InputError) {
-            let bytes = try InputFile.read(path, limit: 4 << 20)
-            guard ByteString(bytes).contains("-----BEGIN CERTIFICATE-----") else {
-                value.reject("\(path) holds no certificate, must be a PEM file")
-                return nil
-            }
-        } catch {
-            value.reject(error.message)
-            return nil
-        }
-        return path
-    }
-
     /// A URL with one of the schemes; its text is not shown, a query may hold what nobody should see.
     func url(_ value: ConfigurationValue, _ schemes: [ServerURL.Scheme], _ wanted: String) -> ServerURL? {
         guard let text = value.text(wanted) else { return nil }
@@ -224,12 +163,5 @@ package struct ConfigurationDecoder {
     private static func directory(of file: ByteString) -> ByteString {
         guard let slash = file.bytes.lastIndex(of: UInt8(ascii: "/")) else { return .empty }
         return ByteString(Array(slash == 0 ? file.bytes[...0] : file.bytes[..<slash]))
-    }
-}
-
-extension ByteString {
-    fileprivate func contains(_ part: ByteString) -> Bool {
-        guard count >= part.count else { return false }
-        return (0...count - part.count).contains { bytes[$0...].starts(with: part.bytes) }
     }
 }

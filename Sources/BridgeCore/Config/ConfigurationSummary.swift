@@ -66,7 +66,13 @@ extension EndpointConfiguration {
             }
         if case .stream = target { return "\(address), at most \(concurrency) lines in flight" }
         let signature = signing.isEmpty ? "unsigned" : signing.count == 1 ? "signed" : "signed \(signing.count) times"
-        return "\(address), \(signature), at most \(concurrency) requests at once\(loss)"
+        return "\(address), \(signature)\(identification), at most \(concurrency) requests at once\(loss)"
+    }
+
+    private var identification: String {
+        let names = headers.map { $0.isBearer ? "a bearer token" : $0.name.description }
+        return (names.isEmpty ? "" : ", with \(names.joined(separator: ", "))")
+            + (identity == nil ? "" : ", with a client certificate")
     }
 
     private var loss: String {

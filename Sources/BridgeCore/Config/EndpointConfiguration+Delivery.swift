@@ -4,11 +4,11 @@ internal import RoomsRuntime
 internal import RoomsTransport
 
 extension EndpointConfiguration {
-    /// What the dispatcher needs to know of this endpoint; reads its secrets.
-    func settings(id: EndpointID, secrets: SecretSource) throws -> EndpointSettings {
-        let keys = try signing.map { try SigningSecret.decode(secrets.load($0)) }
+    /// What the dispatcher needs to know of this endpoint.
+    func settings(id: EndpointID, _ credentials: EndpointCredentials) -> EndpointSettings {
         let (stream, path, host) = address
-        var settings = EndpointSettings(id: id, name: name, target: stream, path: path, host: host, signing: keys)
+        var settings = EndpointSettings(id: id, name: name, target: stream, path: path, host: host)
+        settings.use(credentials)
         settings.userAgent = ByteString("roombridge/\(Version.number)")
         settings.concurrency = concurrency
         settings.statusPolicy = statusPolicy
@@ -25,7 +25,7 @@ extension EndpointConfiguration {
     private var address: (StreamTarget, ByteString, ByteString) {
         switch target {
         case .url(let url, let mayBePlain):
-            var stream = url.streamTarget(tls: TLSSettings(authorityFile: ca?.string))
+            var stream = url.streamTarget(tls: TLSSettings())
             stream.isLoopbackOnly = !url.isSecure && !mayBePlain
             return (stream, url.target, url.hostField)
         case .unix(let socket, let path):

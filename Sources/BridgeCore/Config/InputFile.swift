@@ -49,6 +49,13 @@ enum InputFile {
         return try contents(of: descriptor, path, limit)
     }
 
+    /// Where relative paths begin.
+    static var workingDirectory: ByteString {
+        guard let path = getcwd(nil, 0) else { return "/" }
+        defer { free(path) }
+        return ByteString(String(cString: path))
+    }
+
     private static func check(_ status: stat, _ path: ByteString) throws(InputError) {
         guard status.st_uid == 0 || status.st_uid == geteuid() else {
             throw InputError(

@@ -141,6 +141,9 @@ final class StreamCarrier: Carrier {
         }
     }
 
+    /// Lines carry neither secrets nor certificates.
+    func renew(_ settings: EndpointSettings) {}
+
     func close() {
         if acknowledgement == .protocol, case .open(let stream) = state, output.isEmpty {
             output = StreamLineWriter.bye("the service stops")

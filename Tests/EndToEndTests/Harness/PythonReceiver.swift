@@ -12,6 +12,8 @@ final class PythonReceiver: Sendable {
         var headers: [String: String]
         var body: [UInt8]
         var isVerified: Bool
+        /// The same of `v1a`, by the public key.
+        var isVerifiedByKey: Bool
         /// What `cloudevents` made of it, as `cloudevents` names it.
         var events: [CloudEvent]
         /// Why it could make nothing of it.
@@ -24,11 +26,13 @@ final class PythonReceiver: Sendable {
         var bytes: [UInt8]?
     }
 
-    init() async throws {
+    /// With a public key (`whpk_…`) it checks `v1a`, too.
+    init(publicKey: String? = nil) async throws {
         folder = try TemporaryDirectory()
         child = try ChildProcess(
             Programs.python(),
             ["-u", Programs.script("receiver.py"), BridgeProcess.signingSecret, folder.file("requests")]
+                + (publicKey.map { [$0] } ?? [])
         )
         let child = child
         port = try await eventually("the port of the Python receiver") {
@@ -52,6 +56,7 @@ final class PythonReceiver: Sendable {
             headers: object["headers"] as? [String: String] ?? [:],
             body: [UInt8](body),
             isVerified: object["verified"] as? Bool ?? false,
+            isVerifiedByKey: object["verified_by_key"] as? Bool ?? false,
             events: (object["events"] as? [[String: Any]] ?? []).map { event in
                 CloudEvent(
                     attributes: event["attributes"] as? [String: String] ?? [:],

@@ -1,8 +1,9 @@
 """A receiver of a real app: http.server, signatures verified by PyPI's `standardwebhooks`, events read by `cloudevents`.
 
-    receiver.py SECRET LOGFILE
+    receiver.py SECRET LOGFILE [PUBLICKEY]
 
-Prints its port, then one JSON line a request into LOGFILE: {"headers": {…}, "body": BASE64, "verified": true}, and for
+Prints its port, then one JSON line a request into LOGFILE: {"headers": {…}, "body": BASE64, "verified": true}, with a public
+key (whpk_…) also "verified_by_key", for `v1a`, and for
 CloudEvents {"attributes": {…}, "bytes": BASE64} of each under "events" (bytes: data that is not JSON), or under "error" what is
 wrong with them.
 """
@@ -23,6 +24,24 @@ def is_signed(headers, body):
     text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     signature = base64.b64encode(hmac.digest(key, text, "sha256")).decode()
     return f"v1,{signature}" in headers["webhook-signature"].split(" ")
+
+
+def is_signed_by_pair(headers, body):
+    """The libraries of Standard Webhooks do not check `v1a` yet, PyPI's `cryptography` does."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(sys.argv[3].removeprefix("whpk_")))
+    text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    for word in headers["webhook-signature"].split(" "):
+        version, _, signature = word.partition(",")
+        try:
+            if version == "v1a":
+                key.verify(base64.b64decode(signature), text)
+                return True
+        except InvalidSignature:
+            pass
+    return False
 
 
 def read_events(headers, body):
@@ -63,6 +82,8 @@ class Receiver(BaseHTTPRequestHandler):
         except WebhookVerificationError:
             verified = False
         entry = {"headers": headers, "body": base64.b64encode(body).decode(), "verified": verified}
+        if len(sys.argv) > 3:
+            entry["verified_by_key"] = is_signed_by_pair(headers, body)
         try:
             entry["events"] = read_events(headers, body)
         except Exception as error:
