@@ -95,6 +95,55 @@ extension EndToEnd {
             try await server.stop()
         }
 
+        @Test func `killed with batches in flight it loses nothing, and what comes again changes no order`()
+            async throws
+        {
+            let server = try HubProcess()
+            try await server.start()
+            let receiver = try RecordingReceiver()
+            let rooms = (1...4).map { "order:\($0)" }
+            var setup = BridgeSetup(url: server.webSocketURL)
+            setup.add(
+                endpoint: "app",
+                for: receiver.address,
+                rooms: rooms,
+                options: #", "batch": { "max_events": 50, "linger": "5ms" }"#
+            )
+            let bridge = try BridgeProcess(setup)
+            try await bridge.start()
+            try await bridge.joined(rooms)
+            for kill in 1...8 {
+                receiver.holdNext(1 + kill % 4)
+                let requests = (0..<200).map { #"{"channel":"\#(rooms[$0 % 4])","data":\#($0)}"# }
+                _ = try await CentPublisher.publish(requests, to: server)
+                try await bridge.eventually("batches in flight") { receiver.heldCount == 1 + kill % 4 }
+                _ = try await bridge.kill()
+                receiver.release()
+                try await bridge.start()
+            }
+            for room in rooms {
+                try await bridge.eventually(within: .seconds(20), "all of \(room)") {
+                    Self.seqs(receiver, room).max() == 400
+                }
+                var last: UInt64 = 0
+                for seq in Self.seqs(receiver, room) {
+                    #expect(seq <= last + 1, "\(room): \(seq) behind \(last)")
+                    last = max(last, seq)
+                }
+            }
+            #expect(receiver.requests.contains { JSONSlice($0.message.body).elements.count > 10 })
+            #expect(try await bridge.terminate() == .status(0))
+            try await server.stop()
+        }
+
+        /// Of the events that were accepted, in the order in which they came.
+        private static func seqs(_ receiver: RecordingReceiver, _ room: String) -> [UInt64] {
+            receiver.requests.filter { $0.status == 200 }
+                .flatMap { JSONSlice($0.message.body).elements }
+                .filter { $0["data"]?["room"]?.string == ByteString(room) }
+                .compactMap { $0["data"]?["meta"]?["seq"]?.unsigned }
+        }
+
         private static func events(_ receiver: PythonReceiver, _ format: String) -> [JSONSlice] {
             receiver.entries.flatMap { entry in
                 format == "ndjson"

@@ -96,6 +96,7 @@ final class ExampleReceiver {
 struct SignedDelivery: Sendable {
     var id: String
     var body: [UInt8]
+    var contentType = "application/json"
     /// Seconds between its timestamp and now.
     var age = 0
     var secrets = [ExampleReceiver.secrets[0]]
@@ -108,6 +109,14 @@ struct SignedDelivery: Sendable {
             "event":"message","data":{"number":\(number)},"meta":{"seq":1,"prev_seq":0}}}
             """.utf8
         )
+    }
+
+    /// Several events, one a line.
+    static func batch(_ bodies: [[UInt8]]) -> Self {
+        var delivery = Self("rb_b_1")
+        delivery.body = bodies.flatMap { $0 + [0x0a] }
+        delivery.contentType = "application/x-ndjson"
+        return delivery
     }
 
     var timestamp: Int { Int(Date().timeIntervalSince1970) - age }
@@ -123,7 +132,7 @@ struct SignedDelivery: Sendable {
     func headers(signature: String) -> [String] {
         [
             "webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)",
-            "connection: close",
+            "content-type: \(contentType)", "connection: close",
         ]
     }
 

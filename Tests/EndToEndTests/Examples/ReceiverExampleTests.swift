@@ -86,7 +86,53 @@ extension EndToEnd {
             try await line.close()
         }
 
+        @Test(arguments: ExampleLanguage.allCases)
+        func `batches, one event a line: a kill in the middle loses nothing and doubles nothing`(
+            _ language: ExampleLanguage
+        )
+            async throws
+        {
+            let options = #", "format": "ndjson", "batch": { "max_events": 40 }"#
+            guard let line = try await ReceiverLine(language, options: options) else { return }
+            try await line.receiver.kill()
+            let count = 240
+            for number in 0..<count { try await line.publish(#"{"channel":"chat:34:42","data":\#(number)}"#) }
+            for _ in 1...2 {
+                try await line.receiver.start()
+                try await line.bridge.eventually("some messages") {
+                    try await line.receiver.messages(Self.chat).count > 0
+                }
+                try await line.receiver.kill()
+            }
+            try await line.receiver.start()
+            try await line.bridge.eventually(within: .seconds(20), "\(count) messages") {
+                try await line.receiver.messages(Self.chat).count >= count
+            }
+            let kept = try await line.receiver.messages(Self.chat)
+            #expect(kept.map { $0["data"]?["data"]?.unsigned } == (0..<count).map { UInt64($0) })
+            try await line.close()
+        }
+
         // MARK: by hand
+
+        @Test(arguments: ExampleLanguage.allCases)
+        func `of a batch what is new is kept, and one event that cannot be read refuses all`(
+            _ language: ExampleLanguage
+        )
+            async throws
+        {
+            guard let receiver = try ExampleReceiver(language) else { return }
+            try await receiver.start()
+            let events = (0..<5).map { SignedDelivery("rb_\($0)", number: $0) }
+            #expect(try await receiver.post(events[1]) == 204)
+            #expect(try await receiver.post(.batch([events[0].body, Array("no".utf8), events[2].body])) == 400)
+            #expect(try await receiver.messages(Self.chat).map(\.raw) == [events[1].body])
+            #expect(try await receiver.post(.batch(events[0...3].map(\.body))) == 204)
+            #expect(try await receiver.post(.batch(events[2...4].map(\.body))) == 204)
+            let kept = try await receiver.messages(Self.chat)
+            #expect(kept.map(\.raw) == [1, 0, 2, 3, 4].map { events[$0].body })
+            try await receiver.stop()
+        }
 
         @Test(arguments: ExampleLanguage.allCases)
         func `the same event again, at once or after a kill, is accepted and kept once`(
@@ -330,14 +376,14 @@ private final class ReceiverLine {
     let bridge: BridgeProcess
 
     /// Nil when the interpreter is not installed and nobody insists on it.
-    init?(_ language: ExampleLanguage) async throws {
+    init?(_ language: ExampleLanguage, options: String = "") async throws {
         guard let receiver = try ExampleReceiver(language) else { return nil }
         self.receiver = receiver
         hub = try HubProcess()
         try await hub.start()
         try await receiver.start()
         var setup = BridgeSetup(url: hub.webSocketURL)
-        setup.add(endpoint: "app", for: receiver.address, rooms: [EndToEnd.ReceiverExampleTests.chat])
+        setup.add(endpoint: "app", for: receiver.address, rooms: [EndToEnd.ReceiverExampleTests.chat], options: options)
         bridge = try BridgeProcess(setup)
         try await bridge.start()
         try await bridge.joined([EndToEnd.ReceiverExampleTests.chat])

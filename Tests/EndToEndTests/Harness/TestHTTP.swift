@@ -63,9 +63,9 @@ enum TestHTTP {
     }
 
     static func request(_ path: String, _ body: [UInt8], headers: [String] = []) -> [UInt8] {
+        let type = headers.contains { $0.hasPrefix("content-type:") } ? [] : ["content-type: application/json"]
         let head =
-            ["POST \(path) HTTP/1.1", "host: localhost", "content-type: application/json"] + headers
-            + ["content-length: \(body.count)"]
+            ["POST \(path) HTTP/1.1", "host: localhost"] + type + headers + ["content-length: \(body.count)"]
         return Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
     }
 

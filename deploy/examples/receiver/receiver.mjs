@@ -67,20 +67,21 @@ class Records {
 		fs.ftruncateSync(this.#file, this.#end);
 	}
 
-	/** Keeps a delivery, if it was not kept before; false when it was. */
-	keep(id, room, body) {
+	/** Keeps those deliveries that were not kept before, and returns them. */
+	keep(deliveries) {
 		// Nothing here waits for another turn of the event loop, so two copies of one event cannot both find it new.
-		if (this.#ids.has(id)) return false;
-		const line = Buffer.from(`${JSON.stringify([id, room, body])}\n`);
+		const fresh = deliveries.filter(({ id }) => !this.#ids.has(id));
+		const lines = fresh.map(({ id, room, body }) => Buffer.from(`${JSON.stringify([id, room, body])}\n`));
+		if (fresh.length === 0) return fresh;
 		try {
-			fs.appendFileSync(this.#file, line);
+			fs.appendFileSync(this.#file, Buffer.concat(lines));
 			fs.fsyncSync(this.#file); // what is answered with 2xx outlives a power failure
 		} catch (error) {
 			fs.ftruncateSync(this.#file, this.#end); // a full disk: the next line must not begin behind half of this one
 			throw error;
 		}
-		this.#note(id, room, line.length);
-		return true;
+		fresh.forEach(({ id, room }, index) => this.#note(id, room, lines[index].length));
+		return fresh;
 	}
 
 	/**
@@ -116,18 +117,24 @@ async function receive(request) {
 	const body = Buffer.concat(chunks);
 	// 401, not 400: a wrong secret is no fault of the event. The sender keeps its events and tries again.
 	if (keys.length > 0 && !isSigned(keys, request.headers, body)) return 401;
-	const id = request.headers['webhook-id'];
 	const text = body.toString('utf8');
-	let message;
-	try {
-		message = JSON.parse(text);
-	} catch {
-		return 400; // it is genuine and will never be better: no use in sending it again
+	// A batch ("format": "ndjson" with "batch") has one event a line. Whoever refuses one of them refuses the batch: the
+	// sender finds out which it was.
+	const isBatch = request.headers['content-type'] === 'application/x-ndjson';
+	const deliveries = [];
+	for (const body of isBatch ? text.replace(/\n$/, '').split('\n') : [text]) {
+		let message;
+		try {
+			message = JSON.parse(body);
+		} catch {
+			return 400; // it is genuine and will never be better: no use in sending it again
+		}
+		// The body, not the roombridge- headers: it is what the signature covers.
+		const { id, data } = message ?? {};
+		if (typeof id !== 'string' || typeof data?.room !== 'string') return 400;
+		deliveries.push({ id, room: data.room, body, message });
 	}
-	// The body, not the roombridge- headers: it is what the signature covers.
-	const room = message?.data?.room;
-	if (!id || typeof room !== 'string') return 400;
-	if (records.keep(id, room, text)) {
+	for (const { id, room, message } of records.keep(deliveries)) {
 		if (message.type === 'room.gap') {
 			console.log(`MISSING EVENTS in ${JSON.stringify(room)}: ${JSON.stringify(message.data.gap)}`);
 		} else {

@@ -70,13 +70,13 @@ function room_path(string $room): string
 }
 
 /**
- * Keeps a delivery, if it was not kept before; false when it was.
+ * Keeps those deliveries of a room, each an id and a body, that were not kept before; the ids of these.
  *
  * One line of the room's file for each delivery: its id and its body. With a database instead, one transaction holds the
  * INSERT of the id (a primary key) and the work. Here the line is both, so there is no moment at which one is kept without
  * the other, and two copies of one event at the same time meet at the lock. The ids stay: an event may come again after days.
  */
-function keep(string $room, string $id, string $body): bool
+function keep(string $room, array $deliveries): array
 {
     @mkdir(state_folder(), 0700, true); // mostly it is there
     $isNew = !file_exists(room_path($room));
@@ -85,23 +85,28 @@ function keep(string $room, string $id, string $body): bool
         fsync(fopen(state_folder(), 'r')); // the file's name is on the disk too
     }
     flock($log, LOCK_EX); // until it is closed, with the end of this function
-    $key = rawurlencode($id) . ' ';
+    $new = [];
+    foreach ($deliveries as [$id, $body]) {
+        $json = json_encode($body, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR);
+        $new[rawurlencode($id)] = "$json\n";
+    }
     $end = 0;
     while (($line = fgets($log)) !== false && str_ends_with($line, "\n")) {
-        if (str_starts_with($line, $key)) {
-            return false;
-        }
+        unset($new[explode(' ', $line, 2)[0]]);
         $end += strlen($line);
+    }
+    if (!$new) {
+        return [];
     }
     // A crash in the middle of a write leaves half a line. Nobody was told that it is ours: it comes again.
     ftruncate($log, $end);
     fseek($log, $end);
-    $line = $key . json_encode($body, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR) . "\n";
+    $lines = implode(array_map(fn ($key) => "$key $new[$key]", array_keys($new)));
     // What is answered with 2xx outlives a power failure.
-    if (fwrite($log, $line) !== strlen($line) || !fflush($log) || !fsync($log)) {
+    if (fwrite($log, $lines) !== strlen($lines) || !fflush($log) || !fsync($log)) {
         throw new Exception('cannot write; is the disk full?');
     }
-    return true;
+    return array_map(fn ($key) => rawurldecode((string) $key), array_keys($new));
 }
 
 /**
@@ -136,18 +141,28 @@ function receive(string $body): int
     if ($keys && !is_signed($keys, $id, $timestamp, $signatures, $body)) {
         return 401;
     }
-    // The body, not the roombridge- headers: it is what the signature covers. An event may be 512 levels deep, which with
-    // what is around it is more than PHP reads unasked; and it may hold half a surrogate pair, which PHP never reads: for
-    // finding the room any character will do in its place.
-    $message = json_decode($body, true, 1024)
-        ?? json_decode(preg_replace('/\\\\\\\\(*SKIP)(*FAIL)|\\\\ud[89a-f]../i', '\ufffd', $body) ?? '', true, 1024);
-    $room = $message['data']['room'] ?? null;
-    if ($id === '' || !is_string($room)) {
-        return 400; // it is genuine and will never be better: no use in sending it again
+    // A batch ("format": "ndjson" with "batch") has one event a line, all of one room. Whoever refuses one of them refuses the
+    // batch: the sender finds out which it was.
+    $isBatch = ($_SERVER['CONTENT_TYPE'] ?? '') === 'application/x-ndjson';
+    $rooms = $gaps = [];
+    foreach ($isBatch ? explode("\n", rtrim($body, "\n")) : [$body] as $one) {
+        // The body, not the roombridge- headers: it is what the signature covers. An event may be 512 levels deep, which with
+        // what is around it is more than PHP reads unasked; and it may hold half a surrogate pair, which PHP never reads: for
+        // finding the room any character will do in its place.
+        $message = json_decode($one, true, 1024)
+            ?? json_decode(preg_replace('/\\\\\\\\(*SKIP)(*FAIL)|\\\\ud[89a-f]../i', '\ufffd', $one) ?? '', true, 1024);
+        [$id, $room] = [$message['id'] ?? null, $message['data']['room'] ?? null];
+        if (!is_string($id) || !is_string($room)) {
+            return 400; // it is genuine and will never be better: no use in sending it again
+        }
+        $rooms[$room][] = [$id, $one];
+        $gaps[$id] = $message['type'] === 'room.gap' ? json_encode($message['data']['gap']) : null;
     }
-    if (keep($room, $id, $body)) {
-        $gap = $message['type'] === 'room.gap' ? json_encode($message['data']['gap']) : null;
-        error_log($gap ? 'MISSING EVENTS in ' . json_encode($room) . ": $gap" : "kept $id of " . json_encode($room));
+    foreach ($rooms as $room => $deliveries) {
+        foreach (keep((string) $room, $deliveries) as $id) {
+            $name = json_encode((string) $room);
+            error_log($gaps[$id] ? "MISSING EVENTS in $name: $gaps[$id]" : "kept $id of $name");
+        }
     }
     // Only now: 2xx means "this is mine", and the sender forgets it. It waits 15 s; what takes longer is a job of its own,
     // begun after the answer.

@@ -71,17 +71,20 @@ class Records:
             CREATE INDEX IF NOT EXISTS messages_of_a_room ON messages (room, place);
         """)
 
-    def keep(self, identifier: str, room: str, body: bytes) -> bool:
-        """Keeps a delivery, if it was not kept before; false when it was.
+    def keep(self, deliveries: list[tuple[str, str, bytes]]) -> set[str]:
+        """Keeps deliveries (id, room, body) that were not kept before; the ids of these.
 
-        One transaction: a crash leaves the id and the work, or neither. Two copies of one event at the same time (the
+        One transaction: a crash leaves the ids and the work, or neither. Two copies of one event at the same time (the
         sender was tired of waiting) meet at the primary key. The ids stay: an event may come again after days.
         """
+        new = set()
         with self.lock, self.database:
-            new = self.database.execute("INSERT OR IGNORE INTO received VALUES (?)", (identifier,)).rowcount == 1
-            if new:
-                self.database.execute("INSERT INTO messages (room, body) VALUES (?, ?)", (room, body))
-            return new
+            for identifier, room, body in deliveries:
+                known = self.database.execute("INSERT OR IGNORE INTO received VALUES (?)", (identifier,)).rowcount == 0
+                if not known:
+                    self.database.execute("INSERT INTO messages (room, body) VALUES (?, ?)", (room, body))
+                    new.add(identifier)
+        return new
 
     def messages(self, room: str) -> bytes:
         """The deliveries of a room as a JSON array, each as it came, oldest first.
@@ -109,26 +112,31 @@ class Receiver(BaseHTTPRequestHandler):
         # 401, not 400: a wrong secret is no fault of the event. The sender keeps its events and tries again.
         if self.keys and not is_signed(self.keys, self.headers, body):
             return self.answer(401)
+        # A batch ("format": "ndjson" with "batch") has one event a line. Whoever refuses one of them refuses the batch: the
+        # sender finds out which it was.
+        is_batch = self.headers.get("content-type") == "application/x-ndjson"
+        bodies = body.rstrip(b"\n").split(b"\n") if is_batch else [body]
         try:
             # The body, not the roombridge- headers: it is what the signature covers. Numbers may be longer than int() likes.
-            message = json.loads(body, parse_int=float)
-            identifier, room = self.headers["webhook-id"], message["data"]["room"]
-            if not identifier or not isinstance(room, str):
+            messages = [json.loads(one, parse_int=float) for one in bodies]
+            deliveries = [(message["id"], message["data"]["room"], one) for message, one in zip(messages, bodies)]
+            if not all(isinstance(name, str) for delivery in deliveries for name in delivery[:2]):
                 raise TypeError
         except (ValueError, TypeError, KeyError, RecursionError):
             return self.answer(400)  # it is genuine and will never be better: no use in sending it again
         try:
-            new = self.records.keep(identifier, room, body)
+            new = self.records.keep(deliveries)
         except sqlite3.Error as error:
             print(f"receiver: not kept, the sender will try again: {error}", file=sys.stderr, flush=True)
             return self.answer(503)
         # Only now: 2xx means "this is mine", and the sender forgets it. It waits 15 s; what takes longer is a job of its
         # own, begun after the answer.
         self.answer(204)
-        if new and message.get("type") == "room.gap":
-            print(f"MISSING EVENTS in {room!r}: {json.dumps(message['data'].get('gap'))}", flush=True)
-        elif new:
-            print(f"kept {identifier} of {room!r}", flush=True)
+        for message, (identifier, room, _) in zip(messages, deliveries):
+            if identifier in new and message.get("type") == "room.gap":
+                print(f"MISSING EVENTS in {room!r}: {json.dumps(message['data'].get('gap'))}", flush=True)
+            elif identifier in new:
+                print(f"kept {identifier} of {room!r}", flush=True)
 
     def do_GET(self):
         # An app asks here who is reading, and whether this chat is his. This example listens to its own machine only.
