@@ -239,8 +239,12 @@ struct LaneQueue {
 
     /// Takes what was accepted before and has come to be first.
     mutating func settleTaken() -> Settlement? {
-        guard !taken.isEmpty, let first = records.first, taken.contains(first.row) else { return nil }
-        return settle(0)
+        isFirstTaken ? settle(0) : nil
+    }
+
+    private var isFirstTaken: Bool {
+        guard !taken.isEmpty, let first = records.first else { return false }
+        return taken.contains(first.row)
     }
 
     // MARK: what leaves
@@ -268,10 +272,8 @@ struct LaneQueue {
     mutating func settle(_ count: Int) -> Settlement? {
         var last: PendingDelivery?
         var left = count
-        while let first = records.first {
-            let wasTaken = !taken.isEmpty && taken.remove(first.row) != nil
-            guard wasTaken || left > 0, let record = take() else { break }
-            if !wasTaken { left -= 1 }
+        while left > 0 || isFirstTaken, let record = take() {
+            if taken.isEmpty || taken.remove(record.row) == nil { left -= 1 }
             last = record
             // The store wants to hear of these one by one.
             if record.retry != nil || record.loss != nil { break }
