@@ -151,7 +151,10 @@ let package = Package(
                 "roombridge", "roomhub", "roomtail", "Rooms", "RoomsWebSocket", "RoomsWire", "RoomsRuntime",
                 "BridgeTestSupport",
             ],
-            exclude: ["Clients/Programs", "Examples/rooms.md", "Faults/faults.c", "Outside/App", "Python"]
+            exclude: [
+                "Clients/Programs", "Examples/rooms.md", "Faults/faults.c", "Machine/box.sh", "Machine/scenarios.sh",
+                "Machine/sink.py", "Outside/App", "Python",
+            ]
         ),
     ]
 )

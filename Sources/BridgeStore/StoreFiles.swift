@@ -26,8 +26,16 @@ enum StoreFiles {
         }
     }
 
+    /// The path without links: SQLite follows none, and under `DynamicUser=` systemd makes /var/lib/roombridge one.
+    private static func resolved(_ directory: String) -> String {
+        guard let path = realpath(directory, nil) else { return directory }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
     /// Locks the directory, which must be there, and opens its database.
     static func openLedger(in directory: String, logger: Logger) throws(StoreError) -> Ledger {
+        let directory = resolved(directory)
         let lock = try StoreLock(directory: directory)
         let path = directory + "/" + Schema.databaseName
         if let begun = Salvage(pendingAt: path, logger: logger) {

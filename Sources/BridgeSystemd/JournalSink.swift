@@ -6,6 +6,8 @@ package import RoomsRuntime
 package final class JournalSink: LineSink, @unchecked Sendable {
     private let socket: JournalSocket
     private static let mostFields = 24
+    /// How long an error may wait for the journal to see where it comes from: the process may be about to end.
+    private static let patience = Duration.milliseconds(300)
 
     package var isThrottled: Bool { true }
 
@@ -32,11 +34,15 @@ package final class JournalSink: LineSink, @unchecked Sendable {
             }
             socket.send(entry.bytes)
         }
+        if records.contains(where: { $0.level.rawValue <= LogLevel.error.rawValue }) {
+            socket.settle(within: Self.patience)
+        }
     }
 
     package func write(_ lines: [String], level: LogLevel, message: StaticString) {
         let deadline = SystemClock.now + .seconds(1)
         for line in lines { socket.send(Self.entry(line, level, message).bytes, until: deadline) }
+        socket.settle(within: Self.patience)
     }
 
     private static func entry(_ text: String, _ level: LogLevel, _ message: StaticString) -> JournalEntry {

@@ -43,6 +43,19 @@ final class JournalSocket {
         }
     }
 
+    /// Waits until the journal has taken what was sent and looked at who sent it, or until the time is over.
+    ///
+    /// An entry of a process that has ended belongs to no unit: `journalctl -u` would not show why it ended.
+    func settle(within limit: Duration) {
+        let deadline = SystemClock.now + limit
+        var waiting: CInt = 0
+        while descriptor >= 0, ioctl(descriptor, UInt(TIOCOUTQ), &waiting) == 0, waiting > 0, SystemClock.now < deadline
+        {
+            poll(nil, 0, 5)
+        }
+        poll(nil, 0, 20)
+    }
+
     /// What is too large for a datagram goes as a sealed file in memory.
     private func sendAsFile(_ entry: [UInt8]) -> Int {
         let file = shim_memory_file("roombridge-journal")

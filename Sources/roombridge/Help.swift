@@ -65,7 +65,8 @@ enum Help {
           --all             all of them; retry and purge insist on one of the three
 
           --control PATH    the service's control socket
-          --state-dir DIR   where it is unless --control says so ($STATE_DIRECTORY, else /var/lib/roombridge)
+          --state-dir DIR   where it is unless --control says so (/run/roombridge/control.sock, else control.sock in
+                            $STATE_DIRECTORY or /var/lib/roombridge)
         """
 
     private static let keygen = """
@@ -106,7 +107,7 @@ enum Help {
 
         Reads the configuration, the files and the secrets that it names. Prints every problem as
         file:line:column: path: what is wrong, what would be right, and exits with 78; or what would be joined and where
-        the events would go.
+        the events would go. Under systemd it warns of secrets in the environment and of sockets that the unit cannot see.
 
           --config FILE     the configuration (\(Invocation.defaultConfig))
         """

@@ -33,6 +33,7 @@ enum Program {
         do throws(ConfigurationError) {
             let configuration = try ConfigurationDecoder.load(config)
             print("\(config) is good\n\(ConfigurationSummary(configuration))")
+            for advice in ConfigurationAdvice.load(config) { complain("\(advice)") }
             return .success
         } catch {
             complain("\(error)")

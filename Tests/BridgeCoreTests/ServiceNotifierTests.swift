@@ -1,5 +1,6 @@
 import BridgeSystemd
 import BridgeTestSupport
+import CRoomsLinux
 import Foundation
 import RoomsRuntime
 import Testing

@@ -36,6 +36,17 @@ import Testing
         #expect(failure(fixture) == nil)
     }
 
+    @Test("a state directory may be a link, as systemd makes it")
+    func linked() throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.createDirectory(atPath: fixture.path, withIntermediateDirectories: true)
+        let link = fixture.path + "-link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.path)
+        defer { try? FileManager.default.removeItem(atPath: link) }
+        #expect(failure(fixture, in: link) == nil)
+        #expect(FileManager.default.fileExists(atPath: fixture.path + "/" + Schema.databaseName))
+    }
+
     @Test("a second start says which process holds the directory, and leaves it alone")
     func locked() throws {
         let fixture = try StoreFixture()

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LocalHTTP
 internal import RoomsRuntime
 
@@ -13,6 +14,16 @@ package enum ControlSocket: Sendable {
     package static let name = "control.sock"
 
     package static func path(in stateDirectory: String) -> String { stateDirectory + "/" + name }
+
+    /// Where `roombridge.socket` listens for a service under systemd.
+    static let unitPath = "/run/roombridge/control.sock"
+
+    /// Where a command finds the service: what its options say, else the unit's socket, else beside the usual state.
+    static func path(given socket: String?, stateDirectory: String?, unitPath: String = unitPath) -> String {
+        if let socket { return socket }
+        if let stateDirectory { return path(in: stateDirectory) }
+        return access(unitPath, F_OK) == 0 ? unitPath : path(in: Service.usualStateDirectory)
+    }
 
     /// The file, where this process makes it.
     var file: String? {

@@ -27,9 +27,7 @@ package struct DeadLetterCommand: Equatable, Sendable {
 
     /// Does it; `say` gets lines without their ends.
     package func run(say: (String) -> Void) throws(ControlError) {
-        let client = ControlClient(
-            path: socket ?? ControlSocket.path(in: stateDirectory ?? Service.usualStateDirectory)
-        )
+        let client = ControlClient(path: ControlSocket.path(given: socket, stateDirectory: stateDirectory))
         switch action {
         case .list: try list(client, say)
         case .show(let number): try show(number, client, say)

@@ -186,7 +186,8 @@ package struct ResponseClassifier: Sendable {
         case .refused: "nothing listens there: is the program running?"
         case .busy: "the program does not accept connections: has it stopped working?"
         case .noSuchSocket: "there is no such socket file: is the program running?"
-        case .notPermitted: "this process may not use the socket: check its owner and mode"
+        case .notPermitted:
+            "this process may not use the socket: let its group write to it (mode 0660), and give the service that group: systemctl edit roombridge, [Service] SupplementaryGroups=GROUP, systemctl restart roombridge"
         case .resolve: "the name has no address: check the endpoint's url"
         case .tls: "check the certificate, its names and the CA file"
         case .timedOut: "no connection in time: check the address and what filters packets on the way"
