@@ -20,6 +20,7 @@ internal import RoomsTransport
 /// like the others.
 final class Daemon {
     private let configuration: BridgeConfiguration
+    private let reload: Reload
     private let stateDirectory: String
     private let controlSocket: ControlSocket
     private let secrets: SecretSource
@@ -32,6 +33,7 @@ final class Daemon {
     private let deliverLoop = TransportLoop(name: "deliver-loop")
     private var intakes: [EventIntake] = []
     private var connections: [RoomsConnection] = []
+    private var reports: [(name: ByteString, url: String, intake: EventIntake)] = []
     private var control: ControlServer?
     private var credentialWatch: CredentialWatch?
     /// Set by the store's thread, at the latest while it stops.
@@ -39,7 +41,11 @@ final class Daemon {
     private var isStopping = false
     /// Parts that have not said yet that they are done.
     private var awaited = 0
-    private var isStatusDue = false
+    private var board: StatusBoard?
+    private var watchdog: Watchdog?
+    private var longHolds = LongHolds()
+    /// What the service manager was told last.
+    private var toldStatus = ""
 
     /// For what is in flight at SIGTERM; with the last commit the end comes within 6 s.
     private static let drainLimit = Duration.seconds(5)
@@ -47,6 +53,7 @@ final class Daemon {
 
     init(
         configuration: BridgeConfiguration,
+        reload: Reload,
         stateDirectory: String,
         control: ControlSocket,
         secrets: SecretSource,
@@ -55,6 +62,7 @@ final class Daemon {
         logger: Logger
     ) {
         self.configuration = configuration
+        self.reload = reload
         self.stateDirectory = stateDirectory
         controlSocket = control
         self.secrets = secrets
@@ -67,16 +75,26 @@ final class Daemon {
     func run() -> ExitCode {
         do {
             let options = StoreOptions(directory: stateDirectory, maxSize: configuration.buffer.maxSize)
-            let store = try Store.open(options, logger: logger)
+            let store = try Store.open(options, logger: logger) { [notifier] in notifier.extend() }
             try serve(store)
         } catch let error as StoreError {
             logger.error("the state cannot be used", LogField(.error, error.message))
+            tellFailure(error)
             return Self.exitCode(error)
         } catch {
             logger.error("cannot start", LogField(.error, "\(error)"))
             return .configuration
         }
-        return storeFailure.withLock({ $0 }).map(Self.exitCode) ?? .success
+        guard let failure = storeFailure.withLock({ $0 }) else { return .success }
+        tellFailure(failure)
+        return Self.exitCode(failure)
+    }
+
+    /// The manager shows it beside the exit code.
+    private func tellFailure(_ error: StoreError) {
+        let number = error.systemError != 0 ? error.systemError : error.code == .locked ? EBUSY : EIO
+        notifier.failed(error: number, status: error.message)
+        notifier.flush(within: .milliseconds(300), barrier: true)
     }
 
     private static func exitCode(_ error: StoreError) -> ExitCode {
@@ -115,6 +133,14 @@ final class Daemon {
         dispatcher.lose(snapshot.losses)
         let listener = try listenForControl()
         for server in configuration.servers.indices { connect(server, plan, snapshot, store) }
+        let board = StatusBoard(
+            main: main,
+            servers: reports,
+            store: store,
+            dispatcher: dispatcher,
+            maxSize: configuration.buffer.maxSize
+        )
+        self.board = board
         start(store, dispatcher)
         let daemon = LoopBound(self, on: main)
         main.post { daemon.value.serveControl(listener, store, snapshot.storeID) }
@@ -137,7 +163,6 @@ final class Daemon {
         guard !own.isEmpty else { return }
         let key = configuration.servers[server].key
         let logger = logger.with(LogField(.server, key))
-        let statusChange = LoopBound(self, on: main)
         let intake = EventIntake(
             rooms: own.map { index in
                 EventIntake.Room(
@@ -150,8 +175,7 @@ final class Daemon {
             },
             routes: snapshot.routes,
             logger: logger,
-            append: { store.append($0) },
-            changed: { [main] in main.post { statusChange.value.statusChanged() } }
+            append: { store.append($0) }
         )
         let connection = RoomsConnection(
             transport: roomsLoop,
@@ -176,6 +200,7 @@ final class Daemon {
             logger: logger
         )
         intakes.append(intake)
+        reports.append((key, configuration.servers[server].url.address, intake))
         connections.append(connection)
     }
 
@@ -210,21 +235,30 @@ final class Daemon {
         dispatcher.start()
         roomsLoop.loop.start()
         for connection in connections { connection.start() }
-        main.post { daemon.value.watchSignals(dispatcher) }
+        main.post {
+            daemon.value.watchSignals(dispatcher)
+            daemon.value.startReporting(store)
+        }
         logger.notice(
             "started",
             LogField(.version, Version.number),
             LogField(.path, stateDirectory),
             LogField(.rooms, configuration.rooms.count)
         )
-        notifier.ready(status: status)
+        tell { notifier.ready(status: $0) }
     }
 
     // MARK: while it runs, on the main loop
 
     private func watchSignals(_ dispatcher: Dispatcher) {
         main.watch(signals.descriptor, for: .readable) { [unowned self] _ in
-            while let number = signals.next() { terminate(number, dispatcher) }
+            while let number = signals.next() {
+                if number == SIGHUP, !reload.endsWithTerminal {
+                    reloadConfiguration()
+                } else {
+                    terminate(number, dispatcher)
+                }
+            }
         }
     }
 
@@ -242,7 +276,8 @@ final class Daemon {
     private func serveControl(_ listener: UnixListener?, _ store: Store, _ storeID: ByteString) {
         guard let listener, !isStopping else { return }
         let letters = DeadLetterRoutes(store: store, text: DeliveryText(storeID: storeID), loop: main)
-        let server = ControlServer(loop: main, path: controlSocket.file, routes: letters.routes)
+        let routes = letters.routes + (board.map { [$0.route] } ?? [])
+        let server = ControlServer(loop: main, path: controlSocket.file, routes: routes)
         do throws(ListenError) {
             try server.start(listener)
             control = server
@@ -263,22 +298,62 @@ final class Daemon {
         credentialWatch = watch
     }
 
-    private func statusChanged() {
-        guard !isStatusDue, !isStopping else { return }
-        isStatusDue = true
-        main.schedule(after: Self.statusInterval) { [unowned self] in
-            isStatusDue = false
-            if !isStopping { notifier.status(status) }
+    /// The line of `systemctl status`, the threads' signs of life, and what lasts too long.
+    private func startReporting(_ store: Store) {
+        if let interval = notifier.watchdogInterval {
+            let watchdog = Watchdog(
+                main: main,
+                parts: [
+                    Watchdog.Part(loop: main, budget: .seconds(5)),
+                    Watchdog.Part(loop: roomsLoop.loop, budget: .seconds(2)),
+                    Watchdog.Part(loop: deliverLoop.loop, budget: .seconds(2)),
+                    Watchdog.Part(loop: store.loop, budget: .seconds(10)),
+                ],
+                interval: interval,
+                logger: logger,
+                alive: { [notifier] in notifier.alive() }
+            )
+            self.watchdog = watchdog
+            watchdog.start()
+        }
+        report()
+    }
+
+    /// Comes again and again; often only where somebody reads it.
+    private func report() {
+        main.schedule(after: notifier.isSupervised ? Self.statusInterval : .seconds(60)) { [unowned self] in
+            guard !isStopping else { return }
+            board?.collect { [unowned self] status in
+                if !isStopping {
+                    if status.line != toldStatus { tell { notifier.status($0) } }
+                    tellLongHolds(status)
+                }
+                report()
+            }
         }
     }
 
-    /// The line of `systemctl status`.
-    private var status: String {
-        let summaries = intakes.map(\.summary)
-        let joined = summaries.reduce(0) { $0 + $1.joined }
-        let connected = summaries.count(where: \.isConnected)
-        return "\(joined) of \(configuration.rooms.count) rooms joined, "
-            + "\(connected) of \(summaries.count) servers connected"
+    private func tell(_ say: (String) -> Void) {
+        toldStatus = board?.known.line ?? ""
+        say(toldStatus)
+    }
+
+    private func tellLongHolds(_ status: ServiceStatus) {
+        for endpoint in longHolds.update(status.endpoints, now: status.now) {
+            logger.error(
+                "an endpoint has not been well for a long time: somebody should look after it",
+                LogField(.endpoint, endpoint.name),
+                LogField(.error, endpoint.refusal?.reason ?? ""),
+                LogField(.wait, .milliseconds(status.now - (endpoint.hold?.since ?? status.now)))
+            )
+        }
+    }
+
+    private func reloadConfiguration() {
+        guard !isStopping else { return }
+        notifier.reloading(status: "looks at the configuration")
+        reload.run(logger)
+        tell { notifier.ready(status: $0) }
     }
 
     // MARK: the end, on the main loop
@@ -290,6 +365,7 @@ final class Daemon {
             return leave()
         }
         isStopping = true
+        board?.stop()
         logger.notice("stopping", LogField(.signal, SignalSource.name(of: signal)))
         awaited = connections.count + 1
         let daemon = LoopBound(self, on: main)

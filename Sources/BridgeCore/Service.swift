@@ -18,7 +18,9 @@ package enum Service {
     package static func run(config: String, stateDirectory: String?, control: String? = nil) -> ExitCode {
         let inherited = InheritedSocket.take()
         // From here on a signal waits until the daemon asks for it: none is lost, however early it comes.
-        let signals = SignalSource([SIGTERM, SIGINT])
+        let signals = SignalSource([SIGTERM, SIGINT, SIGHUP])
+        // Whoever closes the terminal of a service means its end.
+        let hasTerminal = isatty(STDIN_FILENO) == 1
         ProcessSettings.ignoreBrokenPipes()
         ProcessSettings.protectSecrets()
         let sink: any LineSink = JournalSink.detected() ?? StandardErrorSink.detected
@@ -31,6 +33,7 @@ package enum Service {
             sink.write([line], level: .error, message: "the limit of open files is too low")
             return .configuration
         }
+        let notifier = ServiceNotifier()
         let secrets = SecretSource()
         let configuration: BridgeConfiguration
         do throws(ConfigurationError) {
@@ -39,6 +42,8 @@ package enum Service {
             // Nothing is there to finish: a signal may end the process while nobody reads this.
             signals.release()
             sink.write(error.issues.map(\.description), level: .error, message: "the configuration was refused")
+            notifier.failed(error: EINVAL, status: error.issues.first?.description ?? "the configuration was refused")
+            notifier.flush(within: .milliseconds(300), barrier: true)
             return .configuration
         }
         let log = LogQueue(sink: sink, throttle: sink.isThrottled ? LogThrottle() : nil)
@@ -46,11 +51,12 @@ package enum Service {
         let directory = stateDirectory ?? usualStateDirectory
         let daemon = Daemon(
             configuration: configuration,
+            reload: Reload(file: config, running: configuration, endsWithTerminal: hasTerminal),
             stateDirectory: directory,
             control: inherited.map { .inherited($0) } ?? control.map { .path($0) } ?? .usual(stateDirectory: directory),
             secrets: secrets,
             signals: signals,
-            notifier: ServiceNotifier(),
+            notifier: notifier,
             logger: Logger(queue: log, level: configuration.logLevel)
         )
         return daemon.run()

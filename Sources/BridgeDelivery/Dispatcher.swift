@@ -80,6 +80,11 @@ package final class Dispatcher: Sendable {
         inbox.put(.freed(endpoint))
     }
 
+    /// How the endpoints are doing; `done` runs on the loop, unless it stops before.
+    package func status(_ done: @escaping @Sendable ([EndpointStatus]) -> Void) {
+        transport.loop.post { [core] in done(core.value.status) }
+    }
+
     /// Begins no new attempts, waits for those on their way, then calls `done` on the loop; at the latest after `limit`.
     package func drain(within limit: Duration, _ done: @escaping @Sendable () -> Void) {
         transport.loop.post { [core] in core.value.drain(within: limit, done) }

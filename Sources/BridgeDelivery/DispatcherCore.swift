@@ -97,6 +97,8 @@ final class DispatcherCore {
         endpoints[place].renew(credentials)
     }
 
+    var status: [EndpointStatus] { endpoints.map(\.status) }
+
     private func takeInbox() {
         inbox.drain(into: &batch)
         guard !batch.isEmpty else { return }

@@ -23,6 +23,8 @@ final class Endpoint: CarrierOwner {
     /// Something ended while attempts were begun.
     private var wantsPump = false
     private var isClosed = false
+    /// Why it did not accept an event, lately.
+    private(set) var lastRefusal: Refusal?
     /// Looks for the endpoint's socket while there is no connection to it.
     private var socketWatch: PathWatch?
 
@@ -150,6 +152,7 @@ final class Endpoint: CarrierOwner {
         if verdict.refusal?.scope == .event {
             machine.isFullOfDeadLetters = !hasPlaceForDeadLetter()
         }
+        if case .refused(let refusal) = verdict { lastRefusal = refusal }
         let wasHeld = machine.hold
         let (now, wall) = (transport.loop.now, SystemClock.wallMilliseconds)
         let outcome = machine.finish(attempt, verdict, now, wall: wall)

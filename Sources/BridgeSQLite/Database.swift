@@ -15,6 +15,10 @@ package final class Database {
     private var handle: OpaquePointer?
     /// The pages in the log after the last commit, kept by the hook of SQLite; lives as long as the connection.
     private let logPages: UnsafeMutablePointer<Int32>
+    private var progress: (() -> Void)?
+
+    /// So many of SQLite's own instructions lie between two signs of progress: some milliseconds.
+    private static let progressStep: Int32 = 10_000
 
     /// Opens a file that exists, for reading and writing.
     package init(path: String) throws(SQLiteError) {
@@ -80,6 +84,25 @@ package final class Database {
         var highest: Int32 = 0
         sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
         return Int(count)
+    }
+
+    /// `progress` is called now and then while a statement works; nil: no more.
+    package func watchProgress(_ progress: (() -> Void)?) {
+        guard let handle else { return }
+        self.progress = progress
+        guard progress != nil else { return sqlite3_progress_handler(handle, 0, nil, nil) }
+        sqlite3_progress_handler(
+            handle,
+            Self.progressStep,
+            { context in
+                guard let context else { return 0 }
+                // Safety: the connection, which calls this, is this object's.
+                Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().progress?()
+                return 0
+            },
+            // Safety: as above.
+            Unmanaged.passUnretained(self).toOpaque()
+        )
     }
 
     package var isInTransaction: Bool {

@@ -15,7 +15,7 @@ struct Admission: Sendable {
     private var isInboxFull = false
     /// The rows on disk have reached the size the operator set.
     private(set) var isBufferFull = false
-    private var isDiskFull = false
+    private(set) var isDiskFull = false
     /// What the other side was told last.
     private var isToldOpen = true
 

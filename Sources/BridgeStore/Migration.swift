@@ -30,9 +30,13 @@ enum Migration {
         _ database: Database,
         from version: Int64,
         path: String,
-        logger: Logger
+        logger: Logger,
+        progress: @escaping () -> Void
     ) throws(StoreError) {
         guard version >= 1, version < Schema.version else { return }
+        database.watchProgress(progress)
+        defer { database.watchProgress(nil) }
+        progress()
         let copy = "\(path).schema-\(version)"
         do throws(SQLiteError) {
             try keepCopy(of: database, at: copy)

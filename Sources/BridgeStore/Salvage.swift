@@ -51,8 +51,8 @@ struct Salvage {
         syncDirectory(of: path)
     }
 
-    /// Takes all steps that were not taken yet.
-    func run() throws(StoreError) -> SalvagedRows.Sum {
+    /// Takes all steps that were not taken yet; `progress` is called now and then.
+    func run(_ progress: @escaping () -> Void = {}) throws(StoreError) -> SalvagedRows.Sum {
         logger.critical(
             "the store is damaged: what can be read of it is saved, and it is moved aside as it is",
             LogField(.path, aside)
@@ -64,7 +64,7 @@ struct Salvage {
         try StoreFiles.makeFile(new)
         let saved: SalvagedRows.Sum
         do throws(SQLiteError) {
-            saved = try fill(new)
+            saved = try fill(new, progress)
         } catch {
             throw StoreError(error, path: new)
         }
@@ -99,8 +99,10 @@ struct Salvage {
         )
     }
 
-    private func fill(_ new: String) throws(SQLiteError) -> SalvagedRows.Sum {
+    private func fill(_ new: String, _ progress: @escaping () -> Void) throws(SQLiteError) -> SalvagedRows.Sum {
         let database = try Database(path: new)
+        database.watchProgress(progress)
+        progress()
         // What is read of the old one must not be written to it when it is closed.
         database.keepLogOnClose(true)
         try database.execute(Schema.lockingPragma, doing: "locking the database")

@@ -7,7 +7,7 @@ package import RoomsRuntime
 ///
 /// `open`, then `configure`, then `start`, on one thread; after that everything may be called from anywhere.
 package final class Store: Sendable {
-    let loop = EventLoop(name: "store-writer")
+    package let loop = EventLoop(name: "store-writer")
     private let inbox: Inbox<StoreCommand>
     private let settlements: Inbox<[Settlement]>
     private let admission: Lock<Admission>
@@ -33,9 +33,15 @@ package final class Store: Sendable {
     }
 
     /// Locks the state directory and opens what is in it, or makes it.
-    package static func open(_ options: StoreOptions, logger: Logger) throws(StoreError) -> Store {
+    ///
+    /// `progress` is called while something moves that may take long.
+    package static func open(
+        _ options: StoreOptions,
+        logger: Logger,
+        progress: @escaping () -> Void = {}
+    ) throws(StoreError) -> Store {
         try StoreFiles.makeDirectory(options.directory)
-        let ledger = try StoreFiles.openLedger(in: options.directory, logger: logger)
+        let ledger = try StoreFiles.openLedger(in: options.directory, logger: logger, progress: progress)
         return Store(options, ledger, logger: logger)
     }
 
@@ -106,6 +112,11 @@ package final class Store: Sendable {
     /// Does what an operator wants of the dead letters; `done` runs on the writer's thread, unless the store stops before.
     package func deadLetters(_ request: DeadLetterRequest, _ done: @escaping @Sendable (DeadLetterAnswer) -> Void) {
         inbox.put(.deadLetters(request, done))
+    }
+
+    /// What is held for whom; `done` runs on the writer's thread, unless the store stops before.
+    package func status(_ done: @escaping @Sendable (StoreStatus) -> Void) {
+        inbox.put(.status(done))
     }
 
     /// As the last commit left them.

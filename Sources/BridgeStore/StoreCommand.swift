@@ -7,5 +7,6 @@ enum StoreCommand: Sendable {
     case hold(HoldScope, StoredHold?)
     case refill(RefillRequest, @Sendable (RefillResult) -> Void)
     case deadLetters(DeadLetterRequest, @Sendable (DeadLetterAnswer) -> Void)
+    case status(@Sendable (StoreStatus) -> Void)
     case stop
 }

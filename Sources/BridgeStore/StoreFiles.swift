@@ -34,16 +34,20 @@ enum StoreFiles {
     }
 
     /// Locks the directory, which must be there, and opens its database.
-    static func openLedger(in directory: String, logger: Logger) throws(StoreError) -> Ledger {
+    static func openLedger(
+        in directory: String,
+        logger: Logger,
+        progress: @escaping () -> Void = {}
+    ) throws(StoreError) -> Ledger {
         let directory = resolved(directory)
         let lock = try StoreLock(directory: directory)
         let path = directory + "/" + Schema.databaseName
         if let begun = Salvage(pendingAt: path, logger: logger) {
-            return try open(path, lock, logger, salvaged: begun.run())
+            return try open(path, lock, logger, progress, salvaged: begun.run(progress))
         }
         try refuseLogAlone(path)
         do throws(StoreError) {
-            return try open(path, lock, logger)
+            return try open(path, lock, logger, progress)
         } catch {
             guard error.code == .damaged else { throw error }
         }
@@ -55,18 +59,19 @@ enum StoreFiles {
                     + "make it so and start again: what can be read is saved then"
             )
         }
-        return try open(path, lock, logger, salvaged: salvage.run())
+        return try open(path, lock, logger, progress, salvaged: salvage.run(progress))
     }
 
     private static func open(
         _ path: String,
         _ lock: StoreLock,
         _ logger: Logger,
+        _ progress: @escaping () -> Void,
         salvaged: SalvagedRows.Sum? = nil
     ) throws(StoreError) -> Ledger {
         try makeFile(path)
         do {
-            let (database, isNew) = try prepare(path, logger)
+            let (database, isNew) = try prepare(path, logger, progress)
             let ledger = try Ledger(database, isNew: isNew, path: path, lock: lock, logger: logger)
             try ledger.compareAnchor()
             ledger.salvaged = salvaged
@@ -109,7 +114,11 @@ enum StoreFiles {
     /// Makes the tables in an empty file; refuses what is not a store of ours, and a newer one, untouched.
     ///
     /// An older one is brought up to date.
-    private static func prepare(_ path: String, _ logger: Logger) throws -> (Database, isNew: Bool) {
+    private static func prepare(
+        _ path: String,
+        _ logger: Logger,
+        _ progress: @escaping () -> Void
+    ) throws -> (Database, isNew: Bool) {
         let database = try Database(path: path)
         database.keepLogOnClose(true)
         try database.execute(Schema.lockingPragma, doing: "locking the database")
@@ -134,7 +143,7 @@ enum StoreFiles {
                     + "it was left as it is: run the newer version, or use another state directory"
             )
         }
-        try Migration.run(database, from: version, path: path, logger: logger)
+        try Migration.run(database, from: version, path: path, logger: logger, progress: progress)
         return (database, false)
     }
 

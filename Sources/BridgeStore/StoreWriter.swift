@@ -111,6 +111,7 @@ final class StoreWriter {
             case .hold(let scope, let hold): batch.add(hold, of: scope, now: now)
             case .refill(let request, let done): passes.append((RefillPass(request, ledger), done))
             case .deadLetters(let request, let done): jobs.append((DeadLetterJob(request, ledger), done))
+            case .status(let done): done(ledger.status(admission.withLock { $0 }))
             case .stop: isStopping = true
             }
         }

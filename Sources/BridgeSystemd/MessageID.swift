@@ -20,6 +20,16 @@ package enum MessageID {
             "c573f34b96474e01bcac71bbe00f3aec",
         "the limit of open files is too low":
             "9b69373d9c894ad09b37256222cac1e4",
+        "the configuration is good and as it was":
+            "782fde1e4d3c4957b63523a7f8f399f9",
+        "the configuration is good and has changed: it counts from the next start on":
+            "7a135261d70d4122a518a182e052ac9a",
+        "the configuration file has a mistake: the configuration that runs stays as it is":
+            "f9ce17cb8517447a91f58f2405b21b38",
+        "a thread was slow":
+            "69383f6a132c4cb5ac4e37c1b3217b9d",
+        "a thread makes no progress: the service manager will start the service anew":
+            "d5713662ffb64e8699b58dfb5f47d6e7",
         "cannot start":
             "949f51cf8be943caa910168110c6de9d",
         "the state cannot be used":
@@ -105,6 +115,8 @@ package enum MessageID {
             "70212cf1ae9843e991b7a22a940cc7c7",
         "changed secrets or certificates cannot be used, the last good ones stay in use":
             "54d37da6182144b0a193039b4ff9b67c",
+        "an endpoint has not been well for a long time: somebody should look after it":
+            "6764964e09d24f83b2c8d9e62866ac96",
         "an event was not accepted, its room waits":
             "5f1c68a8467047779fbbe13095cb6b10",
         "the room's events are accepted again":

@@ -5,6 +5,7 @@ enum Help {
         case nil, .help: overview
         case .run: run
         case .check: check
+        case .status: status
         case .deadLetters: deadLetters
         case .keygen: keygen
         case .verify: verify
@@ -21,6 +22,7 @@ enum Help {
         commands:
           run           joins the rooms and delivers their events until SIGTERM
           check         reads the configuration and says what is wrong with it or what it would do
+          status        shows how the running service is doing: its servers, rooms, endpoints and what waits
           dead-letters  lists, shows, sends again, exports and removes events that endpoints refused for good
           keygen        makes a signing secret
           verify        checks the signature of a captured request
@@ -37,11 +39,23 @@ enum Help {
 
         Joins the rooms of the configuration and delivers their events until SIGTERM or SIGINT; then finishes the
         deliveries that are in flight for at most 5 seconds. A second signal ends it at once; nothing is lost by that.
+        SIGHUP reads the configuration again and says whether it is good; a changed one counts from the next start on.
 
           --config FILE     the configuration (\(Invocation.defaultConfig))
           --state-dir DIR   where events and positions are kept ($STATE_DIRECTORY, else /var/lib/roombridge)
           --control PATH    the socket for commands such as dead-letters (a socket that systemd passes on, else
                             control.sock in the state directory)
+        """
+
+    private static let status = """
+        usage: roombridge status [--json] [--control PATH] [--state-dir DIR]
+
+        Shows how the running service is doing: whether it is connected, what waits, which endpoint holds, since when, and
+        what comes next. Colours only on a terminal, and not with NO_COLOR.
+
+          --json            one JSON object, for programs
+          --control PATH    the service's control socket
+          --state-dir DIR   where it is unless --control says so ($STATE_DIRECTORY, else /var/lib/roombridge)
         """
 
     private static let deadLetters = """

@@ -4,6 +4,7 @@ internal import BridgeCore
 enum Invocation: Equatable {
     case run(config: String, stateDirectory: String?, control: String?)
     case check(config: String)
+    case status(StatusCommand)
     case deadLetters(DeadLetterCommand)
     case keygen(KeygenCommand)
     case verify(VerifyCommand)
@@ -12,7 +13,7 @@ enum Invocation: Equatable {
     case help(Command?)
 
     enum Command: String, CaseIterable {
-        case run, check
+        case run, check, status
         case deadLetters = "dead-letters"
         case keygen, verify, version, help
     }
@@ -49,6 +50,12 @@ enum Invocation: Equatable {
         case .check:
             let options = try Options(rest, of: command, ["--config"])
             return .check(config: options["--config"] ?? defaultConfig)
+        case .status:
+            var command = StatusCommand()
+            command.isJSON = rest.contains("--json")
+            let options = try Options(rest.filter { $0 != "--json" }, of: .status, ["--control", "--state-dir"])
+            (command.socket, command.stateDirectory) = (options["--control"], options["--state-dir"])
+            return .status(command)
         case .deadLetters:
             return .deadLetters(try DeadLetterCommand(arguments: rest))
         case .keygen:

@@ -9,6 +9,8 @@ enum Program {
             switch try Invocation.parse(arguments) {
             case .run(let config, let stateDirectory, let control):
                 return Service.run(config: config, stateDirectory: stateDirectory, control: control).rawValue
+            case .status(let command):
+                return run(command).rawValue
             case .deadLetters(let command):
                 return run(command).rawValue
             case .keygen(let command):
@@ -38,6 +40,16 @@ enum Program {
         } catch {
             complain("\(error)")
             return .configuration
+        }
+    }
+
+    private static func run(_ command: StatusCommand) -> ExitCode {
+        do throws(ControlError) {
+            try command.run(onTerminal: isatty(STDOUT_FILENO) == 1) { print($0) }
+            return .success
+        } catch {
+            complain("roombridge: \(error.message)")
+            return error.exitCode
         }
     }
 

@@ -26,14 +26,14 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "no command was given, must be one of run, check, dead-letters, keygen, verify, version, help"),
+            ([], "no command was given, must be one of run, check, status, dead-letters, keygen, verify, version, help"),
             (
                 ["start"],
-                "there is no command \"start\", must be one of run, check, dead-letters, keygen, verify, version, help"
+                "there is no command \"start\", must be one of run, check, status, dead-letters, keygen, verify, version, help"
             ),
             (
                 ["rnu"],
-                "there is no command \"rnu\", must be one of run, check, dead-letters, keygen, verify, version, help; did you mean run?"
+                "there is no command \"rnu\", must be one of run, check, status, dead-letters, keygen, verify, version, help; did you mean run?"
             ),
             (["run", "x"], "run takes no argument \"x\", it takes --config, --state-dir and --control"),
             (["run", "--confg", "x"], "run has no option \"--confg\", it takes --config, --state-dir and --control"),
@@ -44,7 +44,7 @@ import Testing
             (["run", "--config", "a", "--config", "b"], "--config was given twice, must be given once"),
             (
                 ["help", "me"],
-                "there is no help for \"me\", must be one of run, check, dead-letters, keygen, verify, version, help"
+                "there is no help for \"me\", must be one of run, check, status, dead-letters, keygen, verify, version, help"
             ),
         ] as [([String], String)]
     )

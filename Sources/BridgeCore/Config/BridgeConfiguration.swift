@@ -4,7 +4,7 @@ package import RoomsRuntime
 package import RoomsTransport
 
 /// What RoomBridge is told to do: checked, with every default filled in, secrets still as references.
-package struct BridgeConfiguration: Sendable {
+package struct BridgeConfiguration: Equatable, Sendable {
     package var servers: [ServerConfiguration]
     package var endpoints: [EndpointConfiguration]
     package var rooms: [RoomConfiguration]
@@ -16,7 +16,7 @@ package struct BridgeConfiguration: Sendable {
 }
 
 /// One realtime server.
-package struct ServerConfiguration: Sendable {
+package struct ServerConfiguration: Equatable, Sendable {
     /// The key under `servers`: part of every `webhook-id`.
     package var key: ByteString
     package var url: ServerURL
@@ -33,14 +33,14 @@ package struct ServerConfiguration: Sendable {
 }
 
 /// How the HTTP API of a server is reached.
-package struct ServerAPIConfiguration: Sendable {
+package struct ServerAPIConfiguration: Equatable, Sendable {
     /// Of its method `history`.
     package var history: ServerURL
     package var key: SecretReference
 }
 
 /// How RoomBridge proves to a server who it is.
-package enum Authentication: Sendable {
+package enum Authentication: Equatable, Sendable {
     /// Public rooms only.
     case anonymous
     /// RoomBridge signs its own tokens.
@@ -52,9 +52,9 @@ package enum Authentication: Sendable {
 }
 
 /// A local receiver of events.
-package struct EndpointConfiguration: Sendable {
+package struct EndpointConfiguration: Equatable, Sendable {
     /// Where its requests go.
-    package enum Target: Sendable {
+    package enum Target: Equatable, Sendable {
         /// Without `mayBePlain`, http goes nowhere but to this machine.
         case url(ServerURL, mayBePlain: Bool)
         /// HTTP over a Unix socket.
@@ -118,14 +118,14 @@ package struct IdentityReference: Hashable, Sendable {
 }
 
 /// One room of one server with everything that is routed from it.
-package struct RoomConfiguration: Sendable {
+package struct RoomConfiguration: Equatable, Sendable {
     package enum Start: Hashable, Sendable {
         case now
         case earliest
     }
 
     /// Events that an entry of the configuration sends to some endpoints.
-    package struct Rule: Sendable {
+    package struct Rule: Equatable, Sendable {
         /// Nil: all events.
         package var events: [EventFilter]?
         /// What it gets beside events and gaps.

@@ -40,7 +40,7 @@ package struct ConfigurationSummary: CustomStringConvertible {
 
 extension ServerURL {
     /// Without the query, which may hold what nobody should see.
-    fileprivate var address: String {
+    var address: String {
         let path = target.bytes.prefix { $0 != UInt8(ascii: "?") }
         return "\(scheme.rawValue)://\(hostField)\(ByteString(Array(path)))"
     }

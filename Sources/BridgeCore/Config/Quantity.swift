@@ -17,6 +17,14 @@ enum Quantity {
         return overflow ? nil : bytes
     }
 
+    /// For people, with one digit behind the point.
+    static func rough(_ bytes: Int64) -> String {
+        guard bytes >= 1 << 10 else { return "\(max(0, bytes)) B" }
+        let unit = sizeUnits.last { $0.bytes <= bytes } ?? sizeUnits[0]
+        let tenths = Int64((Double(bytes) / Double(unit.bytes) * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(unit.name)"
+    }
+
     /// In the largest unit that needs no fraction.
     static func text(ofSize bytes: Int) -> String {
         let unit = sizeUnits.last { bytes % $0.bytes == 0 } ?? sizeUnits[0]

@@ -35,6 +35,8 @@ final class EventIntake: EventSink {
     private let wallClock: @Sendable () -> Int64
     private let logger: Logger
     private let state: Lock<State>
+    /// What the connection said of itself and its rooms.
+    private let news = Lock(ConnectionNews())
 
     /// `routes` are parallel to those of the plan; `changed` is called when `summary` may have.
     init(
@@ -91,6 +93,37 @@ final class EventIntake: EventSink {
         }
     }
 
+    /// For the status.
+    struct Report: Sendable {
+        var connection: ConnectionStatus
+        /// Since when it is connected or is not, and when that changed last; milliseconds since 1970.
+        var since: Int64
+        var changedAt: Int64
+        var rooms: Int
+        var joined: Int
+        var left: Int
+        var troubles: [(room: ByteString, code: UInt32, reason: ByteString)]
+    }
+
+    var report: Report {
+        let (summary, news) = (summary, news.withLock { $0 })
+        let left = state.withLock { state in rooms.indices.count { state.attendance.isResting($0) } }
+        return Report(
+            connection: news.status,
+            since: news.since,
+            changedAt: news.changedAt,
+            rooms: summary.rooms,
+            joined: summary.joined,
+            left: left,
+            troubles: news.troubles.sorted { $0.key < $1.key }.map { (rooms[$0].name, $1.code, $1.reason) }
+        )
+    }
+
+    private func note(_ items: [SinkItem]) {
+        let wall = wallClock()
+        news.withLock { news in for item in items { news.note(item, wall) } }
+    }
+
     func take(_ items: [SinkItem]) -> Intake {
         var records: [AppendRecord] = []
         records.reserveCapacity(items.count)
@@ -126,7 +159,10 @@ final class EventIntake: EventSink {
             }
         }
         let hasRoom = records.isEmpty || append(records)
-        if hasChanged { changed() }
+        if hasChanged {
+            note(items)
+            changed()
+        }
         // The store calls `admit` before it lets the connection go on, so an old answer cannot stop it for good.
         return hasRoom && state.withLock({ $0.isAdmitted }) ? .open : .paused
     }

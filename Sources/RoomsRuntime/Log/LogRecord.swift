@@ -56,6 +56,7 @@ package enum LogKey: String, Sendable {
     case server = "SERVER"
     case signal = "SIGNAL"
     case state = "STATE"
+    case thread = "THREAD"
     case url = "URL"
     case version = "VERSION"
     case wait = "WAIT"

@@ -8,7 +8,7 @@ final class BridgeProcess {
     let folder: TemporaryDirectory
     var stateDirectory: String { folder.file("state") }
     private let environment: [String: String]
-    private let notifications: NotifySocket
+    private let manager: NotifySocket
     private(set) var child: ChildProcess?
     private var lives = 0
 
@@ -16,7 +16,7 @@ final class BridgeProcess {
 
     init(_ configuration: BridgeSetup, environment: [String: String] = [:]) throws {
         folder = try TemporaryDirectory()
-        notifications = try NotifySocket(folder.file("notify"))
+        manager = try NotifySocket(folder.file("notify"))
         self.environment = Programs.quiet.merging(environment) { $1 }
             .merging([
                 "RB_TOKEN_SECRET": RealtimeServers.tokenSecret, "RB_SIGNING": Self.signingSecret,
@@ -32,13 +32,13 @@ final class BridgeProcess {
 
     /// Starts it and waits for READY; `shell` as for `launch`.
     func start(within limit: Duration = .seconds(10), through shell: String? = nil) async throws {
-        notifications.clear()
+        manager.clear()
         let child = try launch(through: shell)
         try await BridgeTestSupport.eventually(within: limit, "READY of the bridge") {
             if let exit = child.exit {
                 throw ChildProcess.Failure("the bridge ended with \(exit):\n\(child.output)")
             }
-            return notifications.received("READY=1")
+            return manager.received("READY=1")
         }
     }
 
@@ -83,7 +83,18 @@ final class BridgeProcess {
         return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
 
-    func received(_ notification: String) -> Bool { notifications.received(notification) }
+    func received(_ notification: String) -> Bool { manager.received(notification) }
+
+    /// All that the service manager was told, in order.
+    var notifications: [String] { manager.history }
+
+    func forgetNotifications() { manager.clear() }
+
+    /// A signal has stopped it.
+    var isStopped: Bool {
+        let status = try? String(contentsOfFile: "/proc/\(child?.pid ?? 0)/status", encoding: .utf8)
+        return status?.contains("State:\tT") == true
+    }
 
     /// What its present life printed.
     var log: String { child?.output ?? "" }
