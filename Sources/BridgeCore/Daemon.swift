@@ -344,7 +344,7 @@ final class Daemon {
                 "an endpoint has not been well for a long time: somebody should look after it",
                 LogField(.endpoint, endpoint.name),
                 LogField(.error, endpoint.refusal?.reason ?? ""),
-                LogField(.wait, .milliseconds(status.now - (endpoint.hold?.since ?? status.now)))
+                LogField(.lasted, .milliseconds(status.now - (endpoint.hold?.since ?? status.now)))
             )
         }
     }

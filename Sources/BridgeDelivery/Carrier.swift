@@ -30,6 +30,8 @@ protocol CarrierOwner: AnyObject {
     ///
     /// `isCounted`: the receiver may have seen it.
     func tookBack(_ attempt: EndpointStateMachine.Attempt, isCounted: Bool)
+    /// The receiver's clock, in seconds since 1970.
+    func sawDate(_ date: Int64)
     /// What the receiver asked for on its connection holds no longer.
     func connectionEnded()
     /// Begins all that may begin now.

@@ -25,6 +25,7 @@ final class Endpoint: CarrierOwner {
     private var isClosed = false
     /// Why it did not accept an event, lately.
     private(set) var lastRefusal: Refusal?
+    private var clock = ClockComparison()
     /// Looks for the endpoint's socket while there is no connection to it.
     private var socketWatch: PathWatch?
 
@@ -107,6 +108,11 @@ final class Endpoint: CarrierOwner {
     func renew(_ credentials: EndpointCredentials) {
         settings.use(credentials)
         carrier?.renew(settings)
+    }
+
+    func sawDate(_ date: Int64) {
+        let time = date.multipliedReportingOverflow(by: 1_000).partialValue
+        clock.compare(own: SystemClock.wallMilliseconds, other: time).map(report.writeSkew)
     }
 
     func connectionEnded() {

@@ -24,13 +24,17 @@ struct EndpointReport {
             logger.log(
                 .warning,
                 "an event fails again and again while others are accepted: it may be its own fault",
-                names + [LogField(.count, failures)] + fields(refusal)
+                names + [LogField(.failures, failures)] + fields(refusal)
             )
         case .recovered(let failures, let time):
             logger.log(.notice, "the room's events are accepted again", names + fields(failures, time))
         case nil:
             break
         }
+    }
+
+    func writeSkew(_ fields: [LogField]) {
+        logger.log(.warning, ClockComparison.message, fields)
     }
 
     private func write(_ settlement: Settlement, _ room: RoomKey) {
@@ -56,6 +60,6 @@ struct EndpointReport {
     }
 
     private func fields(_ failures: Int, _ time: Duration) -> [LogField] {
-        [LogField(.count, failures), LogField(.wait, time)]
+        [LogField(.failures, failures), LogField(.lasted, time)]
     }
 }

@@ -104,6 +104,10 @@ final class HTTPCarrier: Carrier, HTTPConnectionOwner {
         owner.arm(deadline)
     }
 
+    func sawDate(_ date: Int64) {
+        owner.sawDate(date)
+    }
+
     func mayRetry(_ connection: HTTPConnection) -> Bool {
         connection.attempt.map { owner.mayRetry($0) } ?? false
     }

@@ -12,6 +12,8 @@ protocol HTTPConnectionOwner: AnyObject {
     func mayRetry(_ connection: HTTPConnection) -> Bool
     /// It may not: the attempt counts as never begun, and the connection is free.
     func tookBack(_ connection: HTTPConnection)
+    /// The endpoint's clock, in seconds since 1970: once for each connection.
+    func sawDate(_ date: Int64)
 }
 
 /// A place for one request at a time, with a connection that is kept between them while the peer allows it.
@@ -270,6 +272,9 @@ final class HTTPConnection {
             owner.arm(deadline)
         } else {
             close()
+        }
+        if answers == 1, let field = decoder.head?.first("date") {
+            HTTPDate.seconds(field, wall: SystemClock.wallMilliseconds).map(owner.sawDate)
         }
         finish(.answered(answer(status)))
     }

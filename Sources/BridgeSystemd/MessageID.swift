@@ -61,11 +61,11 @@ package enum MessageID {
             "9d5a315182264f77958d988458c880b9",
         "the auth route cannot be used":
             "396f69f06f7343ce9c438c451ef07bdc",
+        "this machine's clock and the other side's are more than two minutes apart":
+            "f438f24a74384c349ac37019cef4df94",
         // Rooms
         "room joined":
             "abe7f29dbfd44b74bf2de7fb08509180",
-        "room joined without recovery: the server loses what happens while we are away":
-            "15f0bea0180146bbb560a07aec9f29ec",
         "the server does not tell how many are in a room":
             "18c42f7b3c2343e192fd83929043d120",
         "what was missed in a room is read through the server's API, since clients may not read its history":

@@ -1,8 +1,8 @@
-internal import RoomsRuntime
+package import RoomsRuntime
 
 /// A date in one of the three forms that RFC 9110 section 5.6.7 wants to be read: `Sun, 06 Nov 1994 08:49:37 GMT`,
 /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
-enum HTTPDate {
+package enum HTTPDate {
     private static let days: [[UInt8]] = ["Sun", "Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur"].map {
         Array($0.utf8)
     }
@@ -14,7 +14,7 @@ enum HTTPDate {
     /// Seconds since 1970; nil for any other form.
     ///
     /// `wall`, in milliseconds, tells the century of a year of two digits.
-    static func seconds(_ text: ByteString, wall: Int64) -> Int64? {
+    package static func seconds(_ text: ByteString, wall: Int64) -> Int64? {
         let parts = text.bytes.split(separator: 0x20, omittingEmptySubsequences: true)
         switch parts.count {
         case 6 where isDay(parts[0], behind: ",") && Array(parts[5]) == Array("GMT".utf8):

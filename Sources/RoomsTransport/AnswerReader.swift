@@ -64,7 +64,8 @@ struct AnswerReader {
             status: status,
             contentType: fields["content-type"],
             retryAfter: fields["retry-after"].flatMap { RetryAfter.delay($0, date: fields["date"], wall: wall) },
-            body: body
+            body: body,
+            date: fields["date"].flatMap { HTTPDate.seconds($0, wall: wall) }
         )
     }
 }

@@ -87,8 +87,17 @@ package struct TransferAnswer: Sendable {
     /// What `retry-after` says, from the moment of the answer.
     package var retryAfter: Duration?
     package var body: [UInt8]
+    /// What `date` says, in seconds since 1970.
+    package var date: Int64?
 
-    package init(status: Int, contentType: ByteString? = nil, retryAfter: Duration? = nil, body: [UInt8] = []) {
+    package init(
+        status: Int,
+        contentType: ByteString? = nil,
+        retryAfter: Duration? = nil,
+        body: [UInt8] = [],
+        date: Int64? = nil
+    ) {
+        self.date = date
         self.status = status
         self.contentType = contentType
         self.retryAfter = retryAfter

@@ -62,6 +62,8 @@ package final class WebSocketStream {
     private var written = 0
     /// Everything that came so far, the upgrade's answer too: tells a slow message from a dead link.
     package private(set) var receivedBytes = 0
+    /// What the answer's `date` said, in seconds since 1970.
+    package private(set) var serverDate: Int64?
     private var report: TimerID?
     /// A write failed; what can still be read is read before that counts.
     private var isBroken = false
@@ -173,6 +175,7 @@ package final class WebSocketStream {
         let taken = decoder.decode(bytes)
         if let head = decoder.head {
             if let flaw = request?.flaw(in: head) { return end(flaw) }
+            serverDate = head.first("date").flatMap { HTTPDate.seconds($0, wall: SystemClock.wallMilliseconds) }
             open(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
         } else if case .failed(let error) = decoder.state {
             fail(.protocolViolation, error.message)

@@ -134,8 +134,8 @@ final class EventIntake: EventSink {
                 records.append(record(rooms[room], publication, position, isReplayed))
             case .gap(let room, let gap, let position):
                 records.append(record(rooms[room], gap, position))
-            case .joined(let room, let position, let isDurable):
-                if let record = joined(room, position, isDurable) { records.append(record) }
+            case .joined(let room, let position, _):
+                if let record = joined(room, position) { records.append(record) }
                 tell(.state, of: room, in: &records) { RoomNotice.joined }
                 hasChanged = true
             case .failed(let room, let code, let reason):
@@ -245,7 +245,7 @@ final class EventIntake: EventSink {
     // MARK: changes (the connection itself logs its troubles and those of its rooms)
 
     /// The record that fixes where a fresh room begins.
-    private func joined(_ index: Int, _ position: RoomPosition?, _ isDurable: Bool) -> AppendRecord? {
+    private func joined(_ index: Int, _ position: RoomPosition?) -> AppendRecord? {
         let (isFirst, needsBaseline) = state.withLock { state in
             defer {
                 // One that begins is joined all the same, and left at once.
@@ -255,19 +255,14 @@ final class EventIntake: EventSink {
             }
             return (!state.wasJoined[index], state.needsBaseline[index])
         }
-        if isFirst { logJoined(rooms[index], position, isDurable) }
+        if isFirst { logJoined(rooms[index], position) }
         guard needsBaseline, let position else { return nil }
         return AppendRecord(room: rooms[index].id, body: .baseline, position: Position(position), route: nil)
     }
 
-    private func logJoined(_ room: Room, _ position: RoomPosition?, _ isDurable: Bool) {
-        guard isDurable, let position else {
-            logger.warning(
-                "room joined without recovery: the server loses what happens while we are away",
-                LogField(.room, room.name)
-            )
-            return
-        }
+    /// The session warns of a room that the server keeps nothing of.
+    private func logJoined(_ room: Room, _ position: RoomPosition?) {
+        guard let position else { return logger.notice("room joined", LogField(.room, room.name)) }
         logger.notice(
             "room joined",
             LogField(.room, room.name),

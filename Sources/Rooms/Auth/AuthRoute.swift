@@ -22,6 +22,7 @@ package final class AuthRoute {
     private let options: AuthOptions
     private let logger: Logger
     private var machine: AuthStateMachine
+    private var clock = ClockComparison()
     private var answered: [TokenRequestID: (TokenAnswer) -> Void] = [:]
     private var flights: [UInt64: Flight] = [:]
     private var timer: TimerID?
@@ -192,8 +193,16 @@ package final class AuthRoute {
         transfer.maxBody = options.policy.maxAnswer
         let maxToken = options.policy.maxToken
         flights[number]?.work = transport.transfer(transfer) { [weak self] result in
+            if case .success(let answer) = result, let date = answer.date { self?.compareClocks(date) }
             self?.finished(AuthOutcome(result, to: request, maxToken: maxToken), number)
         }
+    }
+
+    /// `date`: the route's, in seconds since 1970.
+    private func compareClocks(_ date: Int64) {
+        let time = date.multipliedReportingOverflow(by: 1_000).partialValue
+        guard let fields = clock.compare(own: SystemClock.wallMilliseconds, other: time) else { return }
+        logger.log(.warning, ClockComparison.message, fields)
     }
 
     /// An app need not say what is always so, and cannot say otherwise.

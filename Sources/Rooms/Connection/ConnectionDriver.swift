@@ -197,7 +197,10 @@ final class ConnectionDriver {
             url: options.url,
             options: webSocket,
             handlers: WebSocketStream.Handlers(
-                onOpen: { [weak self] in self?.run { $0.opened(generation: generation, &$1) } },
+                onOpen: { [weak self] in
+                    let date = self?.stream?.serverDate
+                    self?.run { $0.opened(generation: generation, date: date, &$1) }
+                },
                 onMessage: { [weak self] in self?.received($0, generation) },
                 onMessagesRead: { [weak self] in self?.endReceiving() },
                 onEnd: { [weak self] in self?.ended($0, generation) }

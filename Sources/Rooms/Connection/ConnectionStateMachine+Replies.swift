@@ -76,6 +76,7 @@ extension ConnectionStateMachine {
         refreshAt = policy.tokens.renewal(of: nil, expires: result.expires, ttl: result.ttl, turn)
         turn.items.append(.connection(.connected))
         turn.log(.notice, "connected to the server", LogField(.version, result.version))
+        if result.time > 0 { compareClocks(result.time, &turn) }
         takeServerSide(result.subs, &turn)
         joinAll()
     }

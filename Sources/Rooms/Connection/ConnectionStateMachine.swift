@@ -119,6 +119,7 @@ struct ConnectionStateMachine {
 
     // Between connections
     private var attempts = 0
+    private var clock = ClockComparison()
     /// Ends in a row that came with, or soon after, answers to recoveries.
     private(set) var overloads = 0
     /// Counts answers and ends, for `lastTried`.
@@ -191,8 +192,11 @@ struct ConnectionStateMachine {
     }
 
     /// The socket is open and speaks our subprotocol.
-    mutating func opened(generation: UInt64, _ turn: inout Turn) {
+    ///
+    /// `date`: the server's, in seconds since 1970, where it told it.
+    mutating func opened(generation: UInt64, date: Int64? = nil, _ turn: inout Turn) {
         guard generation == self.generation, state == .dialling else { return }
+        if let date { compareClocks(date.multipliedReportingOverflow(by: 1_000).partialValue, &turn) }
         var request = ConnectRequest()
         request.token = ByteString(token?.bytes ?? [])
         request.name = ByteString(Array(policy.name.bytes.prefix(16)))
@@ -203,6 +207,12 @@ struct ConnectionStateMachine {
         lastHeard = turn.now
         state = .authenticating(connect: id, sentAt: turn.now)
         settle(&turn)
+    }
+
+    /// `time`: the server's, in milliseconds since 1970.
+    mutating func compareClocks(_ time: Int64, _ turn: inout Turn) {
+        guard let fields = clock.compare(own: turn.wall, other: time) else { return }
+        turn.lines.append(LogLine(level: .warning, message: ClockComparison.message, fields: fields))
     }
 
     /// The socket ended, or could not be opened.
