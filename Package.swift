@@ -138,7 +138,7 @@ let package = Package(
             needs: [
                 "roombridge", "BridgeCore", "BridgeDelivery", "BridgeModel", "BridgeSystemd", "Rooms", "RoomsTransport",
                 "RoomsWire",
-                "RoomsRuntime", "BridgeTestSupport", "CRoomsLinux",
+                "RoomsRuntime", "BridgeTestSupport",
             ]
         ),
         tests(

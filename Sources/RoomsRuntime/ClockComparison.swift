@@ -1,6 +1,7 @@
 /// Whether this machine's clock agrees with somebody else's: told once, and again only after they agreed in between.
 package struct ClockComparison: Sendable, Equatable {
-    package static let message: StaticString = "this machine's clock and the other side's are more than two minutes apart"
+    package static let message: StaticString =
+        "this machine's clock and the other side's are more than two minutes apart"
     private static let tolerance: UInt64 = 120_000
 
     private var isTold = false
@@ -21,7 +22,10 @@ package struct ClockComparison: Sendable, Equatable {
         let length = Duration.milliseconds(Int64(clamping: difference.magnitude)).shortText
         return [
             LogField(.skew, "\(length) \(difference > 0 ? "ahead" : "behind")"),
-            LogField(.hint, "set the clock that is wrong; receivers refuse signatures that are more than 5 minutes off"),
+            LogField(
+                .hint,
+                "set the clock that is wrong; receivers refuse signatures that are more than 5 minutes off"
+            ),
         ]
     }
 }

@@ -5,6 +5,29 @@ import Testing
 @testable import Rooms
 
 @Suite struct ConnectionLifecycleTests {
+    @Test func `a server's clock that is far from ours is told once, whoever tells it`() {
+        var bench = ConnectionBench()
+        func told(_ bench: ConnectionBench) -> [String] {
+            bench.lines.filter { "\($0.message)".contains("clock") }.compactMap { line in
+                line.fields.first { $0.key == .skew }?.value
+            }
+        }
+        bench.start()
+        let generation = bench.machine.generation
+        let wall = Int64(bench.now.nanoseconds / 1_000_000) + bench.wallShift
+        bench.turn { $0.opened(generation: generation, date: wall / 1_000 + 600, &$1) }
+        #expect(told(bench).count == 1 && told(bench)[0].hasSuffix("behind"))
+        var result = ConnectResult.plain
+        result.time = wall + 600_000
+        bench.answerConnect(.connect(result))
+        #expect(told(bench).count == 1)
+        // The same clock as ours.
+        bench = ConnectionBench()
+        result.time = Int64(bench.now.nanoseconds / 1_000_000) + bench.wallShift
+        bench.connect(result)
+        #expect(told(bench).isEmpty)
+    }
+
     // MARK: ping
 
     @Test(

@@ -100,5 +100,21 @@ extension EndToEnd {
             #expect(bridge.notifications.contains { $0.hasPrefix("ERRNO=") })
             #expect(try await first.stop(within: .seconds(10)) == .status(0))
         }
+
+        @Test func `a receiver whose clock is off is told once, with the difference`() async throws {
+            let server = try ScriptedServer(.honest)
+            let receiver = try RecordingReceiver()
+            let bridge = try bridge(server, receiver)
+            receiver.behave(.answer(200, headers: ["date: Thu, 01 Jan 2015 00:00:00 GMT", "connection: close"]))
+            try await bridge.start()
+            try await bridge.eventually("the room joined") { server.hasJoined("shop") }
+            for number in 1...3 { server.publish(Array("\(number)".utf8), to: "shop") }
+            try await bridge.eventually("the events") { receiver.acceptedCount == 3 }
+            #expect(try await bridge.terminate() == .status(0))
+            let lines = bridge.log.split(separator: "\n").filter { $0.contains("this machine's clock") }
+            #expect(lines.count == 1, "\(bridge.log)")
+            #expect(lines.first?.contains("endpoint=test skew=") == true || lines.first?.contains("skew=\"") == true)
+            #expect(lines.first?.contains("ahead") == true)
+        }
     }
 }

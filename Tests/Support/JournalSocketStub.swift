@@ -1,46 +1,63 @@
-import BridgeTestSupport
-import CRoomsLinux
-import Foundation
+internal import CRoomsLinux
+internal import Foundation
 
 /// The socket of a journald that reads only when the test does.
-final class JournalSocketStub {
+package final class JournalSocketStub {
     private let descriptor: Int32
+    private let path: String
     /// Entries that came as files in memory, and those of them that nobody can change.
-    private(set) var files = 0
-    private(set) var sealed = 0
+    package private(set) var files = 0
+    package private(set) var sealed = 0
 
-    struct NotInTime: Error {}
+    package struct Silent: Error {}
 
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
+        self.path = path
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let result = Self.withAddress(path) { bind(descriptor, $0, $1) }
         guard result == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     }
 
     deinit { close(descriptor) }
 
+    /// Takes no more: its queue is full from now on.
+    package func fill() {
+        let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(sender) }
+        Self.withAddress(path) { address, length in
+            while sendto(sender, "MESSAGE=full\n", 13, 0, address, length) > 0 {}
+        }
+    }
+
+    private static func withAddress<Result>(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
     /// Waits for one at least.
-    func waitForMore() throws -> [[String: [String]]] {
+    package func waitForMore() throws -> [[String: [String]]] {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&wanted, 1, 20_000) == 1 else { throw NotInTime() }
+        guard poll(&wanted, 1, 20_000) == 1 else { throw Silent() }
         return all()
     }
 
-    func all() -> [[String: [String]]] {
+    package func all() -> [[String: [String]]] {
         var entries: [[String: [String]]] = []
         while let entry = next() { entries.append(entry) }
         return entries
     }
 
     /// The fields of the next entry; nil when none is there.
-    func next() -> [String: [String]]? {
+    package func next() -> [String: [String]]? {
         var bytes = [UInt8](repeating: 0, count: 1 << 18)
         var file: Int32 = -1
         let count = shim_receive(descriptor, &bytes, bytes.count, &file)
