@@ -90,4 +90,14 @@ import Testing
         #expect(logged.count >= 24)
         #expect(texts.subtracting(literals).isEmpty, "nothing says this any more")
     }
+
+    @Test func `the lines that the operations page shows are lines that there are`() {
+        let texts = Self.code.map(\.text)
+        let blocks = SourceTree.read("docs/OPERATIONS.md").components(separatedBy: "```journal\n").dropFirst()
+        let lines = blocks.flatMap { $0.components(separatedBy: "\n```")[0].components(separatedBy: "\n") }
+        #expect(blocks.count >= 10)
+        for line in lines {
+            #expect(texts.contains { line == $0 || line.hasPrefix($0 + " ") }, "nothing says \"\(line)\"")
+        }
+    }
 }

@@ -14,9 +14,7 @@ package struct StatusCommand: Equatable, Sendable {
 
     /// Prints it through `say`, which gets lines without their ends.
     package func run(onTerminal isTerminal: Bool, say: (String) -> Void) throws(ControlError) {
-        let client = ControlClient(
-            path: socket ?? ControlSocket.path(in: stateDirectory ?? Service.usualStateDirectory)
-        )
+        let client = ControlClient(path: ControlSocket.path(given: socket, stateDirectory: stateDirectory))
         let status = try client.call("GET", "/v1/status")
         if isJSON { return say(String(decoding: status.raw, as: UTF8.self)) }
         let hasColour = isTerminal && getenv("NO_COLOR") == nil
