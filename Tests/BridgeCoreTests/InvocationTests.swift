@@ -26,7 +26,10 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "no command was given, must be one of run, check, status, dead-letters, keygen, verify, version, help"),
+            (
+                [],
+                "no command was given, must be one of run, check, status, dead-letters, keygen, verify, version, help"
+            ),
             (
                 ["start"],
                 "there is no command \"start\", must be one of run, check, status, dead-letters, keygen, verify, version, help"
