@@ -55,7 +55,8 @@ enum Help {
 
           --json            one JSON object, for programs
           --control PATH    the service's control socket
-          --state-dir DIR   where it is unless --control says so ($STATE_DIRECTORY, else /var/lib/roombridge)
+          --state-dir DIR   where it is unless --control says so (/run/roombridge/control.sock, else control.sock in
+                            $STATE_DIRECTORY or /var/lib/roombridge)
         """
 
     private static let deadLetters = """
