@@ -13,7 +13,7 @@ import Testing
                       "url": "wss://rt.example.com/ws?key=hidden",
                       "auth": { "token_secret": { "env": "SECRET" }, "user": "bridge" }
                     },
-                    "lab": { "url": "ws://[::1]:8000/ws" }
+                    "lab": { "url": "ws://[::1]:8000/ws", "api": { "url": "http://[::1]:8000/api", "key": { "env": "SECRET" } } }
                   },
                   "endpoints": {
                     "app": { "url": "https://app.example.com/hooks?token=hidden", "signing": [ { "env": "SIGNING" } ],
@@ -23,7 +23,7 @@ import Testing
                   },
                   "rooms": [
                     { "server": "main", "room": "shop", "events": ["sold", "stock.*"], "to": ["app", "php"] },
-                    { "server": "lab", "room": "shop", "to": ["php"], "from": "earliest" }
+                    { "server": "lab", "room": "shop", "to": ["php"], "from": "earliest", "types": ["state", "member"] }
                   ],
                   "buffer": { "max_size": "2048MiB" }
                 }
@@ -36,12 +36,12 @@ import Testing
         #expect(
             summary == """
                 server main: wss://rt.example.com/ws, with own tokens as user bridge, 1 room
-                server lab: ws://[::1]:8000/ws, without a token, 1 room
+                server lab: ws://[::1]:8000/ws, without a token, history through its API where it has to be, 1 room
                 endpoint app: https://app.example.com/hooks, signed, with a bearer token, x-key, at most 8 requests at once
                 endpoint php: /run/php.sock (HTTP over a Unix socket, /h), unsigned, at most 2 requests at once
                 endpoint idle: http://127.0.0.1:9000/, unsigned, at most 8 requests at once, but no room goes there
                 room shop of main: sold, stock.* -> app, php, from now
-                room shop of lab: all events -> php, from the earliest event
+                room shop of lab: all events, room.member, room.state -> php, from the earliest event
                 buffer: 2GiB
                 """
         )

@@ -16,7 +16,8 @@ package struct ConfigurationSummary: CustomStringConvertible {
         for (index, server) in configuration.servers.enumerated() {
             let count = configuration.rooms.count { $0.server == index }
             let rooms = count == 1 ? "1 room" : "\(count) rooms"
-            lines.append("server \(server.key): \(server.url.address), \(server.authentication), \(rooms)")
+            let api = server.api == nil ? "" : ", history through its API where it has to be"
+            lines.append("server \(server.key): \(server.url.address), \(server.authentication)\(api), \(rooms)")
         }
         for (index, endpoint) in configuration.endpoints.enumerated() {
             let isUsed = configuration.rooms.contains { $0.rules.contains { $0.endpoints.contains(index) } }

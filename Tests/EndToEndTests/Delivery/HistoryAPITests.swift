@@ -92,6 +92,31 @@ extension EndToEnd {
             try await scene.close()
         }
 
+        @Test("many rooms at once are filled, each in order, with a restart of the server's link in between")
+        func manyRooms() async throws {
+            let server = try HubProcess()
+            try await server.start()
+            let api = ServerAPI(port: server.port, key: RealtimeServers.apiKey)
+            let rooms = (1...12).map { "nohistory:\($0)" }
+            for room in rooms { try await api.publish(room, numbers: 1...700) }
+            let receiver = try RecordingReceiver()
+            var setup = BridgeSetup(server, receiver: receiver, rooms: rooms, from: "earliest")
+            setup.server = #", "api": { "url": "\#(server.apiURL)", "key": { "env": "RB_API_KEY" } }"#
+            let bridge = try BridgeProcess(setup, environment: Self.key)
+            try await bridge.start()
+            // Questions that are on their way then are asked again.
+            try await bridge.eventually("the first pages") { receiver.count > 0 }
+            try await server.fault("cut", "{}")
+            try await bridge.eventually(within: .seconds(40), "all events") { receiver.acceptedCount == 12 * 700 }
+            let accepted = Dictionary(grouping: receiver.requests.filter { $0.status == 200 }) { $0["roombridge-room"] }
+            for room in rooms {
+                let offsets = accepted[room]?.compactMap { $0["roombridge-offset"] }
+                #expect(offsets == (1...700).map { "\($0)" }, "\(room)")
+            }
+            #expect(try await bridge.terminate() == .status(0))
+            try await server.stop()
+        }
+
         @Test("a room that was never joined begins with the oldest event", arguments: GapTests.Server.allCases)
         func earliest(_ kind: GapTests.Server) async throws {
             guard let server = try kind.make() else { return }
