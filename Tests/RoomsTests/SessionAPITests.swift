@@ -178,6 +178,43 @@ import Testing
         #expect(bench.seen == ["joined A/5", "joined A/5"] + replays(6...900))
     }
 
+    /// Questions to the API that were not answered yet.
+    private func questions(_ bench: inout ConnectionBench) -> [HistoryQuestion] {
+        defer { bench.actions = [] }
+        return bench.actions.compactMap { action -> HistoryQuestion? in
+            if case .ask(let question) = action { return question }
+            return nil
+        }
+    }
+
+    @Test("of many rooms four at a time are asked for, and after the end of the connection they are asked for anew")
+    func pacing() {
+        var policy = ConnectionPolicy()
+        policy.hasHistoryAPI = true
+        var bench = ConnectionBench.rooms(10, published: 700, policy: policy)
+        for room in bench.streams.keys { bench.streams[room]?.isHistoryAllowed = false }
+        bench.connect()
+        bench.serve()
+        #expect(questions(&bench).count == 4)
+        bench.close(1006)
+        bench.waitForRetry()
+        bench.connect()
+        bench.serve()
+        var waiting = questions(&bench)
+        var rooms: Set<Int> = []
+        var api = API()
+        while !waiting.isEmpty {
+            #expect(waiting.count <= 4)
+            let question = waiting.removeFirst()
+            rooms.insert(question.room)
+            let outcome = api.answer(question.request, bench.streams[ByteString("r\(question.room)")] ?? StreamModel())
+            bench.turn { $0.apiAnswered(question, outcome, &$1) }
+            waiting += questions(&bench)
+        }
+        #expect(rooms == Set(0..<10))
+        for room in 0..<10 { #expect(bench.seen(room).suffix(695) == replays(6...700)[...], "\(room)") }
+    }
+
     @Test("what each answer of the API means")
     func outcomes() {
         func outcome(_ status: Int, _ body: String = "") -> HistoryOutcome {
