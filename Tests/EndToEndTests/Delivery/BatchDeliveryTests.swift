@@ -95,6 +95,42 @@ extension EndToEnd {
             try await server.stop()
         }
 
+        @Test func `nginx takes four kilobytes at a time: batches are halved until they fit, and nothing is given up`()
+            async throws
+        {
+            let receiver = try RecordingReceiver()
+            guard let (nginx, address) = try await NginxProcess.relay(to: receiver, "client_max_body_size 4k;") else {
+                return
+            }
+            let server = try HubProcess()
+            try await server.start()
+            var setup = BridgeSetup(url: server.webSocketURL)
+            setup.add(
+                endpoint: "app",
+                for: address,
+                rooms: [Self.room],
+                options: #", "batch": { "max_events": 1000 }"#
+            )
+            let bridge = try BridgeProcess(setup)
+            try await bridge.start()
+            try await bridge.joined([Self.room])
+            receiver.holdNext(1)
+            let requests = (0..<500).map { #"{"channel":"\#(Self.room)","data":{"n":\#($0)}}"# }
+            _ = try await CentPublisher.publish(requests, to: server)
+            try await bridge.eventually("the first request") { receiver.heldCount == 1 }
+            receiver.release()
+            try await bridge.eventually(within: .seconds(20), "all events") {
+                Self.seqs(receiver, Self.room).last == 500
+            }
+            #expect(Self.seqs(receiver, Self.room) == Array(1...500))
+            #expect(receiver.requests.contains { $0.message.body.count > 2_000 })
+            #expect(receiver.requests.allSatisfy { $0.message.body.count <= 4_096 })
+            #expect(!bridge.log.contains("dead letters"), "\(bridge.log)")
+            #expect(try await bridge.terminate() == .status(0))
+            try await nginx.stop()
+            try await server.stop()
+        }
+
         @Test func `killed with batches in flight it loses nothing, and what comes again changes no order`()
             async throws
         {

@@ -42,14 +42,19 @@ final class NginxProcess {
     func stop() async throws { try await child.stop() }
 
     /// Listens on a Unix socket and hands every request to a receiver of the test.
-    static func relay(to receiver: RecordingReceiver) async throws -> (NginxProcess, SocketAddress)? {
+    ///
+    /// `lines` stand in its server block.
+    static func relay(
+        to receiver: RecordingReceiver,
+        _ lines: String = ""
+    ) async throws -> (NginxProcess, SocketAddress)? {
         let folder = try TemporaryDirectory()
         let path = folder.file("http.sock")
         guard case .loopback(let port) = receiver.address else { return nil }
         let upstream = "upstream receiver { server 127.0.0.1:\(port); keepalive 16; }"
         let server =
             "listen unix:\(path); location / { proxy_pass http://receiver; proxy_http_version 1.1; "
-            + "proxy_set_header Connection \"\"; }"
+            + "proxy_set_header Connection \"\"; } \(lines)"
         guard let nginx = try NginxProcess(folder: folder, server: server, upstream: upstream) else { return nil }
         let address = SocketAddress.unix(path: path)
         try await nginx.waitUntilListening(on: address)
