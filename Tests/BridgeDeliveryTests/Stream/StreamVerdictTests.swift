@@ -56,7 +56,7 @@ import Testing
     func permission() {
         let verdict = StreamFailure.connect(TransportError(.notPermitted, "x")).verdict
         guard case .refused(let refusal) = verdict else { return }
-        #expect("\(refusal.hint ?? "")".contains("owner and mode"))
+        #expect("\(refusal.hint ?? "")".contains("let its group write to it"))
     }
 
     static let answers: [(String, ReceiverLine?)] = [
