@@ -52,6 +52,30 @@ static inline int shim_thread_start(
 static inline int shim_thread_join(uintptr_t thread) { return pthread_join((pthread_t)thread, (void **)0); }
 static inline int shim_thread_detach(uintptr_t thread) { return pthread_detach((pthread_t)thread); }
 static inline uintptr_t shim_thread_self(void) { return (uintptr_t)pthread_self(); }
+/* CRC-32C is one instruction where the processor has it; 0 says that it has not. */
+#if defined(__x86_64__)
+#include <cpuid.h>
+static inline int shim_has_crc32c(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2);
+}
+__attribute__((target("sse4.2"))) static inline uint32_t shim_crc32c(
+    uint32_t state, const void *_Nonnull bytes, size_t count) {
+    const unsigned char *next = bytes;
+    uint64_t wide = state;
+    for (; count >= 8; count -= 8, next += 8) {
+        uint64_t word;
+        memcpy(&word, next, 8);
+        wide = __builtin_ia32_crc32di(wide, word);
+    }
+    state = (uint32_t)wide;
+    for (; count; count--, next++) state = __builtin_ia32_crc32qi(state, *next);
+    return state;
+}
+#else
+static inline int shim_has_crc32c(void) { return 0; }
+static inline uint32_t shim_crc32c(uint32_t state, const void *_Nonnull bytes, size_t count) { return state; }
+#endif
 /* So does struct timespec. */
 static inline uint64_t shim_nanoseconds(clockid_t clock) {
     struct timespec time;

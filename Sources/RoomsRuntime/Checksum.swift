@@ -1,4 +1,6 @@
-/// CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes a step.
+internal import CRoomsLinux
+
+/// CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes a step: by the processor's instruction, or by tables.
 ///
 /// Check value: E3069283 over "123456789".
 package struct Checksum: Sendable {
@@ -20,13 +22,28 @@ package struct Checksum: Sendable {
 
     private static let flat: [UInt32] = tables.flatMap { $0 }
 
-    private var state: UInt32 = .max
+    private static let hasInstruction = shim_has_crc32c() != 0
 
-    package init() {}
+    private var state: UInt32 = .max
+    private let usesInstruction: Bool
+
+    package init() {
+        usesInstruction = Self.hasInstruction
+    }
+
+    /// With tables also where the processor could do it.
+    init(withTables: Void) {
+        usesInstruction = false
+    }
 
     package var value: UInt32 { ~state }
 
     package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        guard usesInstruction else { return addByTables(bytes) }
+        if let base = bytes.baseAddress { state = shim_crc32c(state, base, bytes.count) }
+    }
+
+    private mutating func addByTables(_ bytes: UnsafeRawBufferPointer) {
         var state = state
         var index = 0
         Self.flat.withUnsafeBufferPointer { table in

@@ -11,7 +11,7 @@ package enum DecimalText {
                 digits[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
                 rest = quotient
             }
-            text.append(contentsOf: digits[start...])
+            text.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
         }
     }
 
