@@ -5,6 +5,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
 SWIFT ?= swift
+# Who accesses what at the same time is checked in every test; release builds do not pay for it (docs/DECISIONS.md).
+RELEASE = -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 TEST_TIMEOUT ?= 1500
 SOAK_TIMEOUT ?= 7200
 # One test at a time: hundreds at once, with real servers, starve each other, and the whole takes no longer so.
@@ -18,9 +20,9 @@ setup: ## Installs Debian packages and the Python environment of the tests; noth
 
 build: ## Builds the release binaries into .build/release
 	@.ci/setup build
-	$(SWIFT) build -c release --static-swift-stdlib --product roombridge
-	$(SWIFT) build -c release --static-swift-stdlib --product roomhub
-	$(SWIFT) build -c release --static-swift-stdlib --product roomtail
+	$(SWIFT) build $(RELEASE) --product roombridge
+	$(SWIFT) build $(RELEASE) --product roomhub
+	$(SWIFT) build $(RELEASE) --product roomtail
 
 test: setup ## Sets up, builds, runs every test and prints the ten slowest
 	$(SWIFT) build --build-tests
@@ -38,7 +40,7 @@ demo: build ## Shows it working: hub, receiver, bridge, a kill -9 in the middle,
 	@python3 deploy/demo/demo.py .build/release
 
 bench: setup ## Measures against the bare libcurl loop and, where they are at hand, the Go peer and the real server
-	$(SWIFT) build -c release --static-swift-stdlib
+	$(SWIFT) build $(RELEASE)
 	@.build/release/roombench
 
 sanitize: TEST_TIMEOUT = $(SOAK_TIMEOUT)
@@ -100,7 +102,7 @@ uninstall: ## Removes what `make install` installed; configuration, credentials 
 
 deb: ## Builds .build/deb/roombridge_VERSION_ARCH.deb, which needs no Swift on the machine it is for
 	@.ci/setup package
-	for program in $(PROGRAMS); do $(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/package \
+	for program in $(PROGRAMS); do $(SWIFT) build $(RELEASE) --scratch-path .build/package \
 	    --disable-local-rpath -Xlinker -z -Xlinker now --product $$program; done
 	deploy/debian/build-deb .build/package/release .build/deb
 	lintian --allow-root --pedantic -E -I --fail-on error,warning,info,pedantic .build/deb/*.deb
