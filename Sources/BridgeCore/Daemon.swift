@@ -181,7 +181,8 @@ final class Daemon {
             transport: roomsLoop,
             options: configuration.servers[server].connectionOptions(
                 secrets: secrets,
-                hearing: Set(own.filter { plan.rooms[$0].hearsMembers }.map { configuration.rooms[$0].name })
+                hearing: Set(own.filter { plan.rooms[$0].hearsMembers }.map { configuration.rooms[$0].name }),
+                logger: logger
             ),
             rooms: own.map { index in
                 let room = configuration.rooms[index]

@@ -63,6 +63,8 @@ package enum MessageID {
             "396f69f06f7343ce9c438c451ef07bdc",
         "this machine's clock and the other side's are more than two minutes apart":
             "f438f24a74384c349ac37019cef4df94",
+        "the server's authorities cannot be read again, the last good ones stay in use":
+            "369434e093784e47b6008a7cff1ab43f",
         // Rooms
         "room joined":
             "abe7f29dbfd44b74bf2de7fb08509180",

@@ -16,7 +16,7 @@ import Testing
                     "lab": { "url": "ws://[::1]:8000/ws", "api": { "url": "http://[::1]:8000/api", "key": { "env": "SECRET" } } }
                   },
                   "endpoints": {
-                    "app": { "url": "https://app.example.com/hooks?token=hidden", "signing": [ { "env": "SIGNING" } ],
+                    "app": { "url": "https://app.example.com/hooks?token=hidden", "signing": [ { "env": "SIGNING" }, { "env": "GONE", "until": "2020-01-01T00:00:00Z" } ],
                       "bearer": { "env": "SECRET" }, "headers": { "X-Key": { "env": "SECRET" } } },
                     "php": { "unix": "/run/php.sock", "protocol": "http", "path": "/h", "concurrency": 2 },
                     "idle": { "url": "http://127.0.0.1:9000/" }
@@ -37,7 +37,7 @@ import Testing
             summary == """
                 server main: wss://rt.example.com/ws, with own tokens as user bridge, 1 room
                 server lab: ws://[::1]:8000/ws, without a token, history through its API where it has to be, 1 room
-                endpoint app: https://app.example.com/hooks, signed, with a bearer token, x-key, at most 8 requests at once
+                endpoint app: https://app.example.com/hooks, signed (1 more secret has ended), with a bearer token, x-key, at most 8 requests at once
                 endpoint php: /run/php.sock (HTTP over a Unix socket, /h), unsigned, at most 2 requests at once
                 endpoint idle: http://127.0.0.1:9000/, unsigned, at most 8 requests at once, but no room goes there
                 room shop of main: sold, stock.* -> app, php, from now

@@ -12,12 +12,14 @@ import Testing
         // Safety: touched on the loop alone.
         private nonisolated(unsafe) var watch: PathWatch?
 
-        init(_ path: String) async {
+        init(_ path: String, tellsOfContent: Bool = false) async {
             loop.start()
             let count = count
             await withCheckedContinuation { continuation in
                 loop.post { [self] in
-                    watch = PathWatch(ByteString(path), on: loop) { count.withLock { $0 += 1 } }
+                    watch = PathWatch(ByteString(path), on: loop, tellsOfContent: tellsOfContent) {
+                        count.withLock { $0 += 1 }
+                    }
                     continuation.resume()
                 }
             }
@@ -53,6 +55,19 @@ import Testing
         make(folder.file("wanted"))
         try await rig.told("the file")
         #expect(rig.count.withLock { $0 } == 1)
+        await rig.stop()
+    }
+
+    @Test("what is written into a file that is there is told of when asked for")
+    func content() async throws {
+        let folder = try TemporaryDirectory()
+        make(folder.file("wanted"))
+        let rig = await Rig(folder.file("wanted"), tellsOfContent: true)
+        let before = rig.count.withLock { $0 }
+        let handle = try #require(FileHandle(forWritingAtPath: folder.file("wanted")))
+        try handle.write(contentsOf: Data("x".utf8))
+        try handle.close()
+        try await rig.told("the content", moreThan: before)
         await rig.stop()
     }
 

@@ -66,7 +66,12 @@ extension EndpointConfiguration {
             case .stream(let socket, let word): "\(socket) (lines on a Unix socket, ack \(word.rawValue))"
             }
         if case .stream = target { return "\(address), at most \(concurrency) lines in flight" }
-        let signature = signing.isEmpty ? "unsigned" : signing.count == 1 ? "signed" : "signed \(signing.count) times"
+        let now = SystemClock.wallMilliseconds
+        let ended = signing.count { $0.until.map { $0 <= now } ?? false }
+        let count = signing.count - ended
+        let signature =
+            (count == 0 ? "unsigned" : count == 1 ? "signed" : "signed \(count) times")
+            + (ended == 0 ? "" : " (\(ended) more \(ended == 1 ? "secret has" : "secrets have") ended)")
         return "\(address), \(signature)\(identification), at most \(concurrency) requests at once\(loss)"
     }
 

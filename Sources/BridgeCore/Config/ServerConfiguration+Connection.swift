@@ -4,9 +4,13 @@ internal import RoomsTransport
 
 extension ServerConfiguration {
     /// What the connection to this server is made with; `hearing`: rooms of which it is wanted who comes and goes.
-    func connectionOptions(secrets: SecretSource, hearing: Set<ByteString> = []) -> ConnectionOptions {
+    func connectionOptions(
+        secrets: SecretSource,
+        hearing: Set<ByteString> = [],
+        logger: Logger
+    ) -> ConnectionOptions {
         let tls = TLSSettings(authorityFile: ca?.string)
-        return ConnectionOptions(
+        var options = ConnectionOptions(
             url: url,
             policy: ConnectionPolicy(
                 name: clientName,
@@ -23,5 +27,10 @@ extension ServerConfiguration {
                 )
             }
         )
+        if let ca {
+            let authorities = ServerAuthorities(ca, logger: logger)
+            options.currentTLS = { authorities.tls }
+        }
+        return options
     }
 }

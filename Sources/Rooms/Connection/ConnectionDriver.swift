@@ -191,6 +191,7 @@ final class ConnectionDriver {
     private func dial(_ generation: UInt64) {
         var webSocket = options.webSocket
         webSocket.subprotocol = "centrifuge-protobuf"
+        if let currentTLS = options.currentTLS { webSocket.tls = currentTLS() }
         streamGeneration = generation
         stream = WebSocketStream(
             loop: transport,

@@ -8,6 +8,8 @@ package struct ConnectionOptions: Sendable {
     package var policy: ConnectionPolicy
     /// TLS, proxy, headers, limits; the subprotocol is set by the connection.
     package var webSocket: WebSocketOptions
+    /// Asked before each connection, where certificates may change.
+    package var currentTLS: (@Sendable () -> TLSSettings)?
     /// For histories that clients may not read.
     package var history: HistoryAPI?
 
@@ -15,11 +17,13 @@ package struct ConnectionOptions: Sendable {
         url: ServerURL,
         policy: ConnectionPolicy = ConnectionPolicy(),
         webSocket: WebSocketOptions = WebSocketOptions(),
+        currentTLS: (@Sendable () -> TLSSettings)? = nil,
         history: HistoryAPI? = nil
     ) {
         self.url = url
         self.policy = policy
         self.webSocket = webSocket
+        self.currentTLS = currentTLS
         self.history = history
     }
 }
