@@ -8,7 +8,8 @@ internal import Testing
         "delivers_to_http_and_to_a_socket", "runs_in_its_sandbox", "answers_on_the_control_socket",
         "loses_nothing_when_killed", "refuses_a_second_one", "keeps_its_socket_over_a_restart",
         "owns_its_state_after_a_restart", "stops_with_a_hung_endpoint", "rotates_a_credential",
-        "goes_on_without_the_journal", "explains_itself_in_the_journal",
+        "goes_on_without_the_journal", "explains_itself_in_the_journal", "takes_a_good_file_and_no_bad_one_on_reload",
+        "is_restarted_by_the_watchdog",
         "runs_twice_and_fills_a_disk", "power_is_cut", "comes_back_after_a_power_cut",
         "upgrades_and_keeps_its_state", "leaves_its_state_when_removed_and_not_when_purged",
     ]

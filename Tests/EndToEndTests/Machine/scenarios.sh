@@ -116,6 +116,8 @@ runs_in_its_sandbox() {
 answers_on_the_control_socket() {
     [ "$(stat -c '%a %U %G' /run/roombridge/control.sock)" = "660 root adm" ] || fail "the socket has other rights"
     roombridge dead-letters list || fail "dead-letters does not reach the service"
+    roombridge status | grep -q app || fail "status does not show the endpoint"
+    roombridge status --json | python3 -m json.tool >/dev/null || fail "status is no JSON"
 }
 
 loses_nothing_when_killed() {
@@ -199,6 +201,38 @@ explains_itself_in_the_journal() {
     [ "$id" -gt 5 ] || fail "only $id lines have a MESSAGE_ID"
 }
 
+takes_a_good_file_and_no_bad_one_on_reload() {
+    local pid
+    pid=$(property MainPID)
+    systemctl reload roombridge || fail "a good file cannot be reloaded"
+    cp /etc/roombridge/config.json /run/good.json
+    echo '{' >/etc/roombridge/config.json
+    systemctl reload roombridge
+    until_true 10 journal_has '/etc/roombridge/config.json:' || fail "the bad file is not named"
+    cp /run/good.json /etc/roombridge/config.json
+    [ "$(property MainPID)" = "$pid" ] || fail "it was started anew"
+    expect ActiveState active
+    publish 2 && all_came /var/sink.http
+}
+
+is_restarted_by_the_watchdog() {
+    mkdir -p /run/systemd/system/roombridge.service.d
+    printf '[Service]\nWatchdogSec=2s\n' >/run/systemd/system/roombridge.service.d/watchdog.conf
+    systemctl daemon-reload && systemctl restart roombridge || return 1
+    local pid
+    pid=$(property MainPID)
+    sleep 3
+    [ "$(property MainPID)" = "$pid" ] || fail "it does not feed its watchdog"
+    kill -STOP "$pid"
+    publish 2 || return 1
+    until_true 30 sh -c "[ \$(systemctl show -P MainPID roombridge) != $pid ] && systemctl is-active -q roombridge" ||
+        fail "a stopped process was not restarted"
+    journalctl -u roombridge -o cat | grep -q 'Watchdog timeout' || fail "the watchdog did not do it"
+    all_came /var/sink.http
+    rm -r /run/systemd/system/roombridge.service.d
+    systemctl daemon-reload
+}
+
 runs_twice_and_fills_a_disk() {
     sed 's/"shop"/"small"/; s/, "lines"//' /opt/config.json >/etc/roombridge/small.json
     mkdir -p /var/lib/private/roombridge-small
@@ -273,7 +307,7 @@ if [ ! -e /var/booted ]; then
         delivers_to_http_and_to_a_socket runs_in_its_sandbox answers_on_the_control_socket loses_nothing_when_killed \
         refuses_a_second_one keeps_its_socket_over_a_restart owns_its_state_after_a_restart stops_with_a_hung_endpoint \
         rotates_a_credential goes_on_without_the_journal explains_itself_in_the_journal \
-        runs_twice_and_fills_a_disk power_is_cut; do
+        takes_a_good_file_and_no_bad_one_on_reload is_restarted_by_the_watchdog runs_twice_and_fills_a_disk power_is_cut; do
         scenario $name
     done
     echo "cut the power"
