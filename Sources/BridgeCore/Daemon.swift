@@ -41,15 +41,10 @@ final class Daemon {
     private var isStopping = false
     /// Parts that have not said yet that they are done.
     private var awaited = 0
-    private var board: StatusBoard?
-    private var watchdog: Watchdog?
-    private var longHolds = LongHolds()
-    /// What the service manager was told last.
-    private var toldStatus = ""
+    private var reporter: ServiceReporter?
 
     /// For what is in flight at SIGTERM; with the last commit the end comes within 6 s.
     private static let drainLimit = Duration.seconds(5)
-    private static let statusInterval = Duration.seconds(2)
 
     init(
         configuration: BridgeConfiguration,
@@ -140,7 +135,7 @@ final class Daemon {
             dispatcher: dispatcher,
             maxSize: configuration.buffer.maxSize
         )
-        self.board = board
+        reporter = ServiceReporter(main: main, board: board, notifier: notifier, logger: logger)
         start(store, dispatcher)
         let daemon = LoopBound(self, on: main)
         main.post { daemon.value.serveControl(listener, store, snapshot.storeID) }
@@ -238,7 +233,7 @@ final class Daemon {
         for connection in connections { connection.start() }
         main.post {
             daemon.value.watchSignals(dispatcher)
-            daemon.value.startReporting(store)
+            daemon.value.reporter?.start(daemon.value.watchedParts(store))
         }
         logger.notice(
             "started",
@@ -246,7 +241,7 @@ final class Daemon {
             LogField(.path, stateDirectory),
             LogField(.rooms, configuration.rooms.count)
         )
-        tell { notifier.ready(status: $0) }
+        reporter?.ready()
     }
 
     // MARK: while it runs, on the main loop
@@ -277,7 +272,7 @@ final class Daemon {
     private func serveControl(_ listener: UnixListener?, _ store: Store, _ storeID: ByteString) {
         guard let listener, !isStopping else { return }
         let letters = DeadLetterRoutes(store: store, text: DeliveryText(storeID: storeID), loop: main)
-        let routes = letters.routes + (board.map { [$0.route] } ?? [])
+        let routes = letters.routes + (reporter.map { [$0.route] } ?? [])
         let server = ControlServer(loop: main, path: controlSocket.file, routes: routes)
         do throws(ListenError) {
             try server.start(listener)
@@ -299,62 +294,21 @@ final class Daemon {
         credentialWatch = watch
     }
 
-    /// The line of `systemctl status`, the threads' signs of life, and what lasts too long.
-    private func startReporting(_ store: Store) {
-        if let interval = notifier.watchdogInterval {
-            let watchdog = Watchdog(
-                main: main,
-                parts: [
-                    Watchdog.Part(loop: main, budget: .seconds(5)),
-                    Watchdog.Part(loop: roomsLoop.loop, budget: .seconds(2)),
-                    Watchdog.Part(loop: deliverLoop.loop, budget: .seconds(2)),
-                    Watchdog.Part(loop: store.loop, budget: .seconds(10)),
-                ],
-                interval: interval,
-                logger: logger,
-                alive: { [notifier] in notifier.alive() }
-            )
-            self.watchdog = watchdog
-            watchdog.start()
-        }
-        report()
-    }
-
-    /// Comes again and again; often only where somebody reads it.
-    private func report() {
-        main.schedule(after: notifier.isSupervised ? Self.statusInterval : .seconds(60)) { [unowned self] in
-            guard !isStopping else { return }
-            board?.collect { [unowned self] status in
-                if !isStopping {
-                    if status.line != toldStatus { tell { notifier.status($0) } }
-                    tellLongHolds(status)
-                }
-                report()
-            }
-        }
-    }
-
-    private func tell(_ say: (String) -> Void) {
-        toldStatus = board?.known.line ?? ""
-        say(toldStatus)
-    }
-
-    private func tellLongHolds(_ status: ServiceStatus) {
-        for endpoint in longHolds.update(status.endpoints, now: status.now) {
-            logger.error(
-                "an endpoint has not been well for a long time: somebody should look after it",
-                LogField(.endpoint, endpoint.name),
-                LogField(.error, endpoint.refusal?.reason ?? ""),
-                LogField(.lasted, .milliseconds(status.now - (endpoint.hold?.since ?? status.now)))
-            )
-        }
+    /// The threads that the watchdog looks after, and how long each may be busy with one thing.
+    private func watchedParts(_ store: Store) -> [Watchdog.Part] {
+        [
+            Watchdog.Part(loop: main, budget: .seconds(5)),
+            Watchdog.Part(loop: roomsLoop.loop, budget: .seconds(2)),
+            Watchdog.Part(loop: deliverLoop.loop, budget: .seconds(2)),
+            Watchdog.Part(loop: store.loop, budget: .seconds(10)),
+        ]
     }
 
     private func reloadConfiguration() {
         guard !isStopping else { return }
         notifier.reloading(status: "looks at the configuration")
         reload.run(logger)
-        tell { notifier.ready(status: $0) }
+        reporter?.ready()
     }
 
     // MARK: the end, on the main loop
@@ -366,7 +320,7 @@ final class Daemon {
             return leave()
         }
         isStopping = true
-        board?.stop()
+        reporter?.stop()
         logger.notice("stopping", LogField(.signal, SignalSource.name(of: signal)))
         awaited = connections.count + 1
         let daemon = LoopBound(self, on: main)
