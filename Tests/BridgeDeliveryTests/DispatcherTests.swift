@@ -74,7 +74,7 @@ import Testing
         #expect(Set(receiver.requests.map { $0.fields["webhook-id"] }).count == 2)
         #expect(rig.lines.lines.count == 4)
         #expect(rig.lines.lines.first?.contains("it answered \(status)") == true)
-        #expect(rig.lines.lines.last?.contains("count=29") == true)
+        #expect(rig.lines.lines.last?.contains("failures=29") == true)
         receiver.stop()
     }
 

@@ -69,7 +69,7 @@ extension EndToEnd {
             }
             for endpoint in endpoints {
                 let wanted = endpoint.trick.outcome == .delivered ? events : 1
-                try await bridge.eventually(within: .seconds(30), "\(endpoint.trick.name)") {
+                try await bridge.eventually(within: .seconds(Sanitizer.isLoaded ? 90 : 30), "\(endpoint.trick.name)") {
                     endpoint.requests.count >= wanted
                 }
             }

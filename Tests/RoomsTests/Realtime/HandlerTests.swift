@@ -106,13 +106,14 @@ import Rooms
         guard let server = try await RoomServer(kind) else { return }
         let rt = try server.client()
         for number in 1...10 {
-            let room = rt.join("order:\(number)")
             let heard = Heard()
-            room.on("joined") { _, _ in
-                for _ in 0..<100 { await Task.yield() }
-                // Waiting here for what is so already is no deadlock.
-                try? await room.ready()
-                heard.add("joined")
+            let room = rt.join("order:\(number)") { room in
+                room.on("joined") { _, _ in
+                    for _ in 0..<100 { await Task.yield() }
+                    // Waiting here for what is so already is no deadlock.
+                    try? await room.ready()
+                    heard.add("joined")
+                }
             }
             try await room.ready()
             #expect(heard.all == ["joined"])
